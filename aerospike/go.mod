@@ -1,0 +1,3 @@
+module latlab.example/aerospike
+
+go 1.26.0

@@ -1,0 +1,3 @@
+module latlab.example/coldfetch
+
+go 1.26.0

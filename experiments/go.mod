@@ -1,0 +1,13 @@
+module latlab.example/experiments
+
+go 1.26.0
+
+require (
+	latlab.example/common v0.0.0
+	latlab.example/rawblock v0.0.0
+)
+
+replace (
+	latlab.example/common => ../common
+	latlab.example/rawblock => ../rawblock
+)

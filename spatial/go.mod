@@ -1,0 +1,3 @@
+module latlab.example/spatial
+
+go 1.26.0
