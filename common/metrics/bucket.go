@@ -21,9 +21,12 @@ func bucketOf(v uint64) int {
 	if v >= 1<<rangeBits {
 		return overflow
 	}
-	e := uint(bits.Len64(v|subCount)-1-subBits) & 63
+	e := exponent(v)
 	return int(e)<<subBits + int(v>>e)
 }
+
+// exponent returns e such that the bucket of v is 2^e wide.
+func exponent(v uint64) uint { return uint(bits.Len64(v|subCount)-1-subBits) & 63 }
 
 // bucketBounds returns the least value of bucket i and the least value above
 // it. The last bucket has no upper bound; it is given as 0.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 )
 
@@ -23,15 +24,7 @@ const maxShards = 128
 // for use. A Histogram must not be copied.
 type Histogram struct {
 	shards [maxShards]atomic.Pointer[shard]
-}
-
-// shard holds what the goroutines of one P recorded. It is larger than any
-// size class of the allocator, so it shares no cache line with another shard.
-type shard struct {
-	sum    atomic.Int64
-	min    atomic.Int64 // math.MaxInt64 when nothing was recorded
-	max    atomic.Int64
-	counts [buckets]atomic.Uint64
+	mu     sync.Mutex // held to make, empty, read and drop shards
 }
 
 // NewHistogram returns an empty histogram.
@@ -43,95 +36,88 @@ func (h *Histogram) Record(v int64) {
 	// The number of the P is a hint that keeps writers apart. Nothing depends on
 	// staying there, so the pin is gone before any work.
 	procUnpin()
-	slot := &h.shards[p&(maxShards-1)]
-	s := slot.Load()
+	s := h.shards[p&(maxShards-1)].Load()
 	if s == nil {
-		s = newShard(slot)
+		s = h.grow(p & (maxShards - 1))
 	}
-	s.record(max(v, 0))
+	v = max(v, 0)
+	if v < s.min.Load() {
+		s.lower(v)
+	}
+	if v > s.max.Load() {
+		s.raise(v)
+	}
+	if v >= packedBelow {
+		h.recordLarge(s, v)
+		return
+	}
+	b := bucketOf(uint64(v))
+	if s.words[b].Add(pack(uint64(v)))&almostFull != 0 {
+		h.drain(s, b)
+	}
 }
 
-// newShard puts a shard into an empty slot; of goroutines that race for it, one
-// wins and all use its shard.
-func newShard(slot *atomic.Pointer[shard]) *shard {
+// grow puts a shard into slot i, unless another goroutine was faster.
+func (h *Histogram) grow(i int) *shard {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.shards[i].Load(); s != nil {
+		return s
+	}
 	s := new(shard)
 	s.min.Store(math.MaxInt64)
-	for !slot.CompareAndSwap(nil, s) {
-		if won := slot.Load(); won != nil {
-			return won
-		}
-	}
+	h.shards[i].Store(s)
 	return s
 }
 
-// record writes the bucket last, and Snapshot reads it first: whatever has been
-// counted lies within min and max and is in the sum.
-func (s *shard) record(v int64) {
-	s.sum.Add(v)
-	if v < s.min.Load() {
-		lower(&s.min, v)
-	}
-	if v > s.max.Load() {
-		raise(&s.max, v)
-	}
-	s.counts[bucketOf(uint64(v))].Add(1)
+// recordLarge counts a value that is too large for a word. A lock is nothing to
+// something that took seconds.
+func (h *Histogram) recordLarge(s *shard, v int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := bucketOf(uint64(v))
+	lo, _ := bucketBounds(b)
+	s.add(b, total{count: 1, above: v - lo})
 }
 
-func lower(a *atomic.Int64, v int64) {
-	for old := a.Load(); v < old; old = a.Load() {
-		if a.CompareAndSwap(old, v) {
-			return
-		}
-	}
+// drain moves a word that fills up to the totals.
+func (h *Histogram) drain(s *shard, b int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.add(b, unpack(s.words[b].Swap(0)))
 }
 
-func raise(a *atomic.Int64, v int64) {
-	for old := a.Load(); v > old; old = a.Load() {
-		if a.CompareAndSwap(old, v) {
-			return
-		}
-	}
-}
-
-// Snapshot returns what was recorded so far. It may run while others record. It
-// holds every record that returned before Snapshot was called. Of the records
-// that run meanwhile it holds some; each that it counts is also in its sum and
-// lies between its least and largest value. The sum may hold a few that are not
-// counted yet.
+// Snapshot returns what was recorded so far. It may run while others record; they
+// don't wait for it, save one in half a million records of a bucket and values
+// of four seconds and more. It holds every record that returned before Snapshot
+// was called, and some of those that run meanwhile. The count, the sum and the
+// buckets agree with each other exactly. All values that it counts lie between
+// its least and its largest one; these may be of a record that isn't counted yet.
 func (h *Histogram) Snapshot() Dist {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var (
-		d      Dist
-		counts [buckets]uint64
-		lo     = int64(math.MaxInt64)
+		d   = Dist{min: math.MaxInt64}
+		all [buckets]total
 	)
 	for i := range h.shards {
-		s := h.shards[i].Load()
-		if s == nil {
-			continue
+		if s := h.shards[i].Load(); s != nil {
+			s.addTo(&all)
+			// After the buckets, since Record sets them before: see above.
+			d.min = min(d.min, s.min.Load())
+			d.max = max(d.max, s.max.Load())
 		}
-		for b := range counts {
-			counts[b] += s.counts[b].Load()
-		}
-		d.sum += s.sum.Load()
-		lo = min(lo, s.min.Load())
-		d.max = max(d.max, s.max.Load())
 	}
-	n := 0
-	for _, c := range counts {
-		if c > 0 {
-			n++
-			d.count += c
+	for b, t := range all {
+		if t.count > 0 {
+			lo, _ := bucketBounds(b)
+			d.count += t.count
+			d.sum += lo*int64(t.count) + t.above
+			d.cells = append(d.cells, cell{bucket: b, count: t.count})
 		}
 	}
 	if d.count == 0 {
 		return Dist{}
-	}
-	d.min = lo
-	d.cells = make([]cell, 0, n)
-	for b, c := range counts {
-		if c > 0 {
-			d.cells = append(d.cells, cell{bucket: b, count: c})
-		}
 	}
 	return d
 }
@@ -139,6 +125,8 @@ func (h *Histogram) Snapshot() Dist {
 // Reset forgets all records. A record that runs meanwhile is kept or forgotten
 // as a whole.
 func (h *Histogram) Reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for i := range h.shards {
 		h.shards[i].Store(nil)
 	}

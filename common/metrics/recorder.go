@@ -79,9 +79,12 @@ func (r *Recorder) Start() Mark {
 // zero. A stage that the set doesn't have is counted, see [Recorder.Undeclared].
 func (r *Recorder) End(s Stage, m Mark) {
 	if m != 0 {
-		r.observe(s, int64(now()-m))
+		r.end(s, m)
 	}
 }
+
+// end is apart so that End inlines.
+func (r *Recorder) end(s Stage, m Mark) { r.observe(s, int64(now()-m)) }
 
 // Observe records d as one run of stage s, if recording is on. A negative d
 // counts as zero.
