@@ -1,0 +1,7 @@
+//go:build !linux
+
+package host
+
+import "time"
+
+func ownCPU() (time.Duration, bool) { return 0, false }
