@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"latlab.example/common/host"
+	"latlab.example/common/metrics"
+)
+
+// Experiment is a question about a case, with what can be chosen, what is
+// looked at and the rule that decides.
+type Experiment struct {
+	Name     string // case/question: rawblock/putmany
+	Question string
+	// Factors are what every rig has. The first is the one that the question
+	// and the rule are about.
+	Factors  []Factor
+	Outcomes []Unit // beside SecPerOp, which every trial has
+	Rule     Rule
+	// Stages are the parts of an operation's time, or nil if the experiment has none.
+	Stages *metrics.StageSet
+	Rigs   []Rig
+}
+
+// ErrRig occurs when an experiment has no rig of that name.
+var ErrRig = errors.New("no such rig")
+
+// Rig finds a rig by name.
+func (e Experiment) Rig(name string) (Rig, error) {
+	var names []string
+	for _, r := range e.Rigs {
+		if r.name == name {
+			return r, nil
+		}
+		names = append(names, r.name)
+	}
+	return Rig{}, fmt.Errorf("%s: %w: %q; it has: %s", e.Name, ErrRig, name, strings.Join(names, ", "))
+}
+
+// factors are the experiment's and the rig's own.
+func (e Experiment) factors(r Rig) []Factor { return slices.Concat(e.Factors, r.own) }
+
+// FactorsOn lists the factors that an arm on the rig has: the experiment's,
+// then the rig's own.
+func (e Experiment) FactorsOn(r Rig) []Factor { return e.factors(r) }
+
+// AllUnits are SecPerOp, the outcomes and what the rule reads, without repetition.
+func (e Experiment) AllUnits() []Unit {
+	all := []Unit{SecPerOp}
+	for _, u := range slices.Concat(e.Outcomes, e.Rule.Units()) {
+		if u.Name != "" && !slices.ContainsFunc(all, func(v Unit) bool { return v.Name == u.Name }) {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// BenchmarkName is the experiment's name in a result file:
+// rawblock/putmany becomes BenchmarkRawblockPutmany.
+func (e Experiment) BenchmarkName() string {
+	var s strings.Builder
+	s.WriteString("Benchmark")
+	for _, part := range strings.FieldsFunc(e.Name, func(r rune) bool { return r == '/' || r == '-' }) {
+		s.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return s.String()
+}
+
+// Open probes and calibrates the rig for the arm and opens it. h is the host
+// that the session runs on: a wall-clock rig demands one. The error wraps
+// ErrUnavailable or ErrRefused where the rig is to blame. The caller closes the
+// session.
+func (e Experiment) Open(ctx context.Context, r Rig, a Arm, h host.Fingerprint) (*Session, error) {
+	stamp := Stamp{
+		Experiment: e.Name, Rig: r.name, Kind: r.kind, Provenance: Modelled,
+		Assumptions: slices.Concat(r.assume, a.simulations()),
+	}
+	if r.kind == KindReal && len(a.simulations()) == 0 {
+		stamp.Provenance = Measured
+	}
+	where := fmt.Sprintf("%s on rig %s, %s", e.Name, r.name, a)
+	if r.kind.wall() {
+		stamp.Host = h.ID()
+		if h.IsZero() {
+			return nil, fmt.Errorf("%s: a wall-clock result needs a host fingerprint; pass host.Read's", where)
+		}
+	}
+	if err := r.Probe(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	if r.calibrate != nil {
+		text, err := r.calibrate(ctx, a)
+		if err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("%w: %w", ErrRefused, err)
+			}
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		stamp.Calibration = text
+	}
+	subject, err := r.open(ctx, a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	return &Session{e: e, arm: a, stamp: stamp, subject: subject}, nil
+}

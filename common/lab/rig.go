@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Kind is what a rig puts under the case's code.
+type Kind uint8
+
+// The four kinds of rig. Only a KindReal rig can give measured results.
+const (
+	KindVirtual  Kind = iota // a discrete-event model in virtual time
+	KindBubble               // real code against a fake over in-memory connections, in virtual time
+	KindEmulated             // real code against a fake in wall-clock time
+	KindReal                 // a real device or server
+)
+
+var kindNames = [...]string{"virtual", "bubble", "emulated", "real"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// ParseKind reads a kind's name.
+func ParseKind(s string) (Kind, error) {
+	if i := slices.Index(kindNames[:], s); i >= 0 {
+		return Kind(i), nil
+	}
+	return 0, fmt.Errorf("no rig kind %q; choose one of: virtual, bubble, emulated, real", s)
+}
+
+// wall says whether the kind's time is this host's.
+func (k Kind) wall() bool { return k >= KindEmulated }
+
+// Errors that Experiment.Open wraps. In both cases a runner shows the row as
+// refused, with the reason, and goes on.
+var (
+	// ErrRefused occurs when a fake isn't the device that it claims to be: its
+	// calibration is off by more than its tolerance.
+	ErrRefused = errors.New("refused")
+	// ErrUnavailable occurs when a real rig lacks what it needs here.
+	ErrUnavailable = errors.New("not available here")
+)
+
+// Unavailable is what a Probe returns when the rig can't run here. Need is the
+// name under which LATLAB_REQUIRE_REAL can demand it.
+type Unavailable struct {
+	Need string // "iouring", "postgis", "s3", ...
+	Why  string // what is missing
+	Do   string // what to do about it
+}
+
+func (u *Unavailable) Error() string { return u.Why + "; " + u.Do }
+
+// Unwrap makes errors.Is(err, ErrUnavailable) true.
+func (u *Unavailable) Unwrap() error { return ErrUnavailable }
+
+type (
+	// Open opens an arm on a rig. The subject owns what it opened.
+	Open func(context.Context, Arm) (Subject, error)
+	// Probe says whether the rig can run on this host, without changing anything.
+	Probe func(context.Context) error
+	// Calibrate asks the arm's fake for its latency and compares. The text
+	// travels with every result; an error refuses the row.
+	Calibrate func(context.Context, Arm) (string, error)
+)
+
+// Rig is what an arm runs on. It is made by Virtual, Bubble, Emulated or Real,
+// each of which demands what its kind must bring.
+type Rig struct {
+	name      string
+	kind      Kind
+	assume    []string
+	own       []Factor
+	calibrate Calibrate
+	probe     Probe
+	open      Open
+}
+
+// Virtual is a discrete-event model in virtual time. assume states, a sentence
+// each, what the model takes for granted.
+func Virtual(name string, assume []string, open Open) Rig {
+	return Rig{name: name, kind: KindVirtual, assume: assume, open: open}
+}
+
+// Bubble is real code and the real client library against a fake over in-memory
+// connections, in virtual time.
+func Bubble(name string, assume []string, open Open) Rig {
+	return Rig{name: name, kind: KindBubble, assume: assume, open: open}
+}
+
+// Emulated is real code against a fake in wall-clock time. calibrate runs
+// before each arm is opened.
+func Emulated(name string, assume []string, calibrate Calibrate, open Open) Rig {
+	return Rig{name: name, kind: KindEmulated, assume: assume, calibrate: calibrate, open: open}
+}
+
+// Real is a real device or server. probe runs before each arm is opened.
+func Real(name string, probe Probe, open Open) Rig {
+	return Rig{name: name, kind: KindReal, probe: probe, open: open}
+}
+
+// With is the rig with device factors of its own: a fake's latency, say.
+func (r Rig) With(own ...Factor) Rig {
+	r.own = append(slices.Clip(r.own), own...)
+	return r
+}
+
+// Name is the rig's name within its experiment.
+func (r Rig) Name() string { return r.name }
+
+// Kind is what the rig puts under the code.
+func (r Rig) Kind() Kind { return r.kind }
+
+// Assumptions are the sentences that a modelled result must travel with.
+func (r Rig) Assumptions() []string { return slices.Clone(r.assume) }
+
+// Probe says why the rig can't run here, or nil. Rigs that aren't real always can.
+func (r Rig) Probe(ctx context.Context) error {
+	if r.probe == nil {
+		return nil
+	}
+	return r.probe(ctx)
+}

@@ -1,0 +1,52 @@
+package rawblock
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// arena lends aligned buffers from memory outside the Go heap where the
+// platform allows, since a ring must not hold Go pointers. Buffers come in
+// powers of two and are kept for reuse until close.
+type arena struct {
+	mu     sync.Mutex
+	free   [64][][]byte // by log2 of the size
+	mapped [][]byte     // everything ever mapped
+}
+
+const pageSize = 4096 // at least the alignment that any block size of a device needs
+
+// get lends n bytes, aligned to a page. Their content is arbitrary.
+func (a *arena) get(n int) ([]byte, error) {
+	class := max(bits.Len(uint(n-1)), 12)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := len(a.free[class]) - 1; last >= 0 {
+		buf := a.free[class][last]
+		a.free[class] = a.free[class][:last]
+		return buf[:n], nil
+	}
+	buf, err := mapPages(1 << class)
+	if err != nil {
+		return nil, err
+	}
+	a.mapped = append(a.mapped, buf)
+	return buf[:n], nil
+}
+
+// put takes a buffer of get back.
+func (a *arena) put(buf []byte) {
+	buf = buf[:cap(buf)]
+	class := bits.Len(uint(len(buf) - 1))
+	a.mu.Lock()
+	a.free[class] = append(a.free[class], buf)
+	a.mu.Unlock()
+}
+
+// close gives the memory back. No buffer may be on loan.
+func (a *arena) close() {
+	for _, buf := range a.mapped {
+		unmapPages(buf)
+	}
+	a.mapped, a.free = nil, [64][][]byte{}
+}

@@ -1,0 +1,123 @@
+package rawblock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is a device on a file, by pread and pwrite with O_DIRECT.
+type File struct {
+	f     *os.File
+	dir   string
+	block int
+	size  int64
+}
+
+var _ Device = (*File)(nil)
+
+// TempFile makes a file of at least size bytes in dir, for direct I/O. The file
+// has no name: the kernel frees it when it is closed, even if the process is
+// killed. All its blocks are written once, so that later writes change no
+// metadata. It refuses tmpfs and its like (ErrFileSystem), where a direct write
+// is a memory copy.
+func TempFile(dir string, size int64) (*File, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return nil, fmt.Errorf("rawblock: file in %s: %w; name an existing folder on a disk", dir, err)
+	}
+	if fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC {
+		return nil, fmt.Errorf("rawblock: file in %s: %w: it is in memory (tmpfs); name a folder on a disk", dir, ErrFileSystem)
+	}
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_DIRECT|unix.O_CLOEXEC, 0o600)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
+		return nil, fmt.Errorf("rawblock: file in %s: %w: no nameless files or no direct I/O there (%v); name a folder on ext4, xfs or btrfs", dir, ErrFileSystem, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("rawblock: file in %s: %w; name a folder that you may write to", dir, err)
+	}
+	f := &File{f: os.NewFile(uintptr(fd), filepath.Join(dir, "(nameless)")), dir: dir}
+	if f.block, err = directBlock(fd); err == nil {
+		f.size = int64(alignUp(int(size), f.block))
+		err = f.writeAll()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("rawblock: file of %d bytes in %s: %w; free space there or name another folder", size, dir, err), f.f.Close())
+	}
+	return f, nil
+}
+
+// directBlock is the unit in which a file may be written directly without the
+// file system reading or locking a block of its own: the larger of the device's
+// logical block and the file system's block.
+func directBlock(fd int) (int, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN|unix.STATX_BASIC_STATS, &st); err != nil {
+		return 0, fmt.Errorf("read its block size: %w", err)
+	}
+	return max(int(st.Dio_offset_align), int(st.Dio_mem_align), int(st.Blksize), 512), nil
+}
+
+// writeAll writes every block once and waits until the device has it.
+func (f *File) writeAll() error {
+	const chunk = 1 << 20
+	zeros, err := mapPages(chunk)
+	if err != nil {
+		return err
+	}
+	defer unmapPages(zeros)
+	for off := int64(0); off < f.size; off += chunk {
+		w := Write{Off: off, Buf: zeros[:min(chunk, f.size-off)]}
+		if err := f.Write(context.Background(), w); err != nil {
+			return err
+		}
+	}
+	return f.f.Sync()
+}
+
+// Dir is the folder that the file was made in.
+func (f *File) Dir() string { return f.dir }
+
+// Fd is the file's descriptor. It is valid until Close.
+func (f *File) Fd() int { return int(f.f.Fd()) }
+
+// BlockSize is the unit of direct writes in bytes.
+func (f *File) BlockSize() int { return f.block }
+
+// Size is the file's size in bytes.
+func (f *File) Size() int64 { return f.size }
+
+// ReadAt reads with pread. A short read is io.ErrUnexpectedEOF.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.f.ReadAt(p, off)
+	if err == io.EOF && n < len(p) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// Write writes with one pwrite.
+func (f *File) Write(ctx context.Context, w Write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for {
+		n, err := unix.Pwrite(f.Fd(), w.Buf, w.Off)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return fmt.Errorf("write %d bytes at %d: %w", len(w.Buf), w.Off, err)
+		case n < len(w.Buf):
+			return fmt.Errorf("write %d bytes at %d: %w: %d bytes", len(w.Buf), w.Off, ErrShortWrite, n)
+		}
+		return nil
+	}
+}
+
+// Close frees the file.
+func (f *File) Close() error { return f.f.Close() }

@@ -1,0 +1,28 @@
+//go:build !linux
+
+package rawblock
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+)
+
+// File is a device on a file with direct I/O. It exists on Linux only.
+type File struct{}
+
+// TempFile returns ErrPlatform.
+func TempFile(string, int64) (*File, error) {
+	return nil, fmt.Errorf("rawblock: direct I/O on %s: %w; take an emulated rig", runtime.GOOS, ErrPlatform)
+}
+
+func (*File) unreachable() string { panic("rawblock: no File is ever made here") }
+
+// The methods of a Device, which nothing can reach.
+func (f *File) Dir() string                        { return f.unreachable() }
+func (f *File) Fd() int                            { return len(f.unreachable()) }
+func (f *File) BlockSize() int                     { return len(f.unreachable()) }
+func (f *File) Size() int64                        { return int64(len(f.unreachable())) }
+func (f *File) ReadAt([]byte, int64) (int, error)  { return len(f.unreachable()), nil }
+func (f *File) Write(context.Context, Write) error { f.unreachable(); return nil }
+func (f *File) Close() error                       { f.unreachable(); return nil }
