@@ -20,7 +20,9 @@ type Interval struct {
 	From, To int64
 }
 
-// room is how many intervals a request holds without another allocation.
+// room is how many intervals a request holds without another allocation. Requests
+// aren't pooled: a pool saves about 100 of 430 ns for three stages, but then a
+// stage that ends after Finish would land in another request's timeline.
 const room = 8
 
 // Request is the timeline of one operation while it grows. It is nil when
@@ -51,9 +53,13 @@ type Request struct {
 
 // Request begins a timeline now, or returns nil when recording is off.
 func (r *Recorder) Request() *Request {
-	if !r.on.Load() {
-		return nil
+	if r.on.Load() {
+		return newRequest(r)
 	}
+	return nil
+}
+
+func newRequest(r *Recorder) *Request {
 	q := &Request{rec: r}
 	q.intervals = q.inline[:0]
 	if trace.IsEnabled() {
@@ -86,9 +92,13 @@ func (q *Request) Start() Mark {
 // undeclared stage is counted ([Recorder.Undeclared]) and kept in the timeline,
 // where [Timeline.Check] reports it.
 func (q *Request) End(t Track, s Stage, m Mark) {
-	if q == nil || m == 0 {
-		return
+	if q != nil && m != 0 {
+		q.end(t, s, m)
 	}
+}
+
+// end is apart so that End inlines.
+func (q *Request) end(t Track, s Stage, m Mark) {
 	to := now()
 	q.add(t, s, int64(m), int64(to))
 	if q.task != nil {
@@ -100,10 +110,9 @@ func (q *Request) End(t Track, s Stage, m Mark) {
 // caller's own clock. It is for models, which have virtual time; they finish the
 // request with [Request.FinishAt].
 func (q *Request) Add(t Track, s Stage, from, to int64) {
-	if q == nil {
-		return
+	if q != nil {
+		q.add(t, s, from, to)
 	}
-	q.add(t, s, from, to)
 }
 
 func (q *Request) add(t Track, s Stage, from, to int64) {
