@@ -137,6 +137,7 @@ func (p put) batch(ctx context.Context) (PutResult, error) {
 	}
 	req.End(0, StagePrepare, mark)
 
+	s.writes.Add(int64(len(ws)))
 	mark = req.Start()
 	err = s.batcher.WriteBatch(ctx, ws, func() {
 		req.End(0, StageSubmit, mark)
@@ -180,6 +181,7 @@ func (p put) one(ctx context.Context, i int, track metrics.Track) (PutResult, er
 
 	mark = req.Start()
 	for _, w := range ws {
+		s.writes.Add(1)
 		if err = s.dev.Write(ctx, w); err != nil {
 			break
 		}

@@ -64,6 +64,12 @@ func (g geometry) payloadAt() int {
 // slot is a slot's size.
 func (g geometry) slot() int { return alignUp(g.payloadAt()+g.payload, g.block) }
 
+// SlotSize is the size in bytes of the slots of a store with these options on a
+// device with that block.
+func SlotSize(payload int, l Layout, block int) int64 {
+	return int64(geometry{block: block, layout: l, payload: payload}.slot())
+}
+
 // used is how much of the slot a payload of n bytes takes, from its start.
 func (g geometry) used(n int) int { return alignUp(g.payloadAt()+n, g.block) }
 

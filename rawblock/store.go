@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"latlab.example/common/metrics"
 )
@@ -26,12 +27,15 @@ var (
 	ErrArguments = errors.New("keys and objects differ in number")
 )
 
+// DefaultWorkers is the size of strategy Pool.
+const DefaultWorkers = 32
+
 // Options shape a store. The zero value of a field asks for its baseline.
 type Options struct {
 	Payload   int       // the largest payload in bytes; 4096 if zero
 	Slots     int       // how many slots to use; as many as the device holds if zero
 	Strategy  Strategy  // how PutMany writes
-	Workers   int       // goroutines of strategy Pool; 32 if zero
+	Workers   int       // goroutines of strategy Pool; DefaultWorkers if zero
 	Layout    Layout    // where a slot's header lies
 	Placement Placement // the order in which free slots are given out
 	Seed      uint64    // of the scattered order
@@ -44,7 +48,7 @@ func (o Options) ensureDefaults() (Options, error) {
 		o.Payload = 4096
 	}
 	if o.Workers == 0 {
-		o.Workers = 32
+		o.Workers = DefaultWorkers
 	}
 	if o.Recorder == nil {
 		o.Recorder = metrics.NewRecorder(Stages)
@@ -75,6 +79,7 @@ type Store struct {
 	rec     *metrics.Recorder
 	arena   arena
 	calls   sync.WaitGroup // that use dev; Close waits for them
+	writes  atomic.Int64   // handed to dev
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
@@ -127,17 +132,18 @@ func newStore(dev Device, o Options) (*Store, error) {
 	return s, nil
 }
 
-// SlotSize is the size of a slot in bytes: header, payload and padding.
-func (s *Store) SlotSize() int { return s.geo.slot() }
-
-// Stats counts slots: free + stored + in flight + deleted while read = all.
-type Stats struct{ Slots, Free, Stored, InFlight int }
+// Stats counts slots: free + stored + in flight + deleted while read = all. Writes
+// are those handed to the device so far.
+type Stats struct {
+	Slots, Free, Stored, InFlight int
+	Writes                        int64
+}
 
 // Stats reads the counts at one moment.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Slots: len(s.meta), Free: s.free.n, Stored: len(s.index), InFlight: len(s.inFlight)}
+	return Stats{Slots: len(s.meta), Free: s.free.n, Stored: len(s.index), InFlight: len(s.inFlight), Writes: s.writes.Load()}
 }
 
 // begin registers a call that uses the device.

@@ -97,7 +97,7 @@ func (r Rule) Judge(ratios map[string]Interval, floor float64) (Verdict, string)
 	}
 	gainLo, gainHi := gain(main, r.unit.Better)
 	need := math.Max(r.better, floor)
-	if !(gainHi >= r.noEffect) {
+	if gainHi < r.noEffect {
 		return Fails, fmt.Sprintf("the whole interval is under %.0f %%", r.noEffect*100)
 	}
 	if !(gainLo >= need) {

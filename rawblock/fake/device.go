@@ -30,9 +30,15 @@ type Device struct {
 	cfg  Config
 	data []byte // unguarded: overlapping requests are the caller's race, as on a real device
 
-	mu   sync.Mutex // guards the medium and what follows
-	stay time.Duration
-	n    int64
+	mu  sync.Mutex // guards the medium and use
+	use Use
+}
+
+// Use is what a device did since it was made.
+type Use struct {
+	Writes int64
+	Bytes  int64
+	Stay   time.Duration // of all writes in the device, added up; over elapsed time it is the mean queue depth
 }
 
 var _ rawblock.Device = (*Device)(nil)
@@ -66,12 +72,11 @@ func (d *Device) Size() int64 { return d.cfg.Size }
 // Close does nothing: the memory goes with the device.
 func (d *Device) Close() error { return nil }
 
-// Use says how many writes the device took since it was made and how long they
-// stayed in it, added up. Stay over elapsed time is the average queue depth.
-func (d *Device) Use() (writes int64, stay time.Duration) {
+// Use reads the counts at one moment.
+func (d *Device) Use() Use {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.n, d.stay
+	return d.use
 }
 
 // Write serves one request.
@@ -95,8 +100,11 @@ func (d *Device) write(ctx context.Context, ws []rawblock.Write, submitted func(
 	}
 	d.mu.Lock()
 	done, stay := d.cfg.Medium.Serve(d.cfg.Waiter.Now(), ws)
-	d.stay += stay
-	d.n += int64(len(ws))
+	d.use.Stay += stay
+	d.use.Writes += int64(len(ws))
+	for _, w := range ws {
+		d.use.Bytes += int64(len(w.Buf))
+	}
 	d.mu.Unlock()
 	if submitted != nil {
 		submitted()

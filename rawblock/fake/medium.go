@@ -15,9 +15,26 @@ type Medium interface {
 	// Serve takes requests that arrive together at now and says when the last is
 	// complete, and how long they stayed in the device, added up.
 	Serve(now time.Time, ws []rawblock.Write) (done time.Time, stay time.Duration)
-	// Assumptions state the model, a sentence each.
-	Assumptions() []string
 }
+
+// What each medium takes for granted, a sentence each.
+var (
+	OneWaitAssumptions = []string{
+		"the device completes any number of requests in parallel, a batch after one latency",
+		constantTime,
+	}
+	UnbatchedHeadersAssumptions = []string{
+		"separate headers of a batch are written and awaited one after the other, its payloads together after one latency",
+		"calls that overlap don't disturb each other",
+		constantTime,
+	}
+	ChannelsAssumptions = []string{
+		"the device serves as many requests at once as it has channels, first come first served",
+		constantTime,
+	}
+)
+
+const constantTime = "each request takes the same time, whatever its size"
 
 // OneWait completes a batch of any size after one latency. Calls that overlap
 // don't disturb each other.
@@ -32,11 +49,6 @@ func (m OneWait) Serve(now time.Time, ws []rawblock.Write) (time.Time, time.Dura
 		stay += d
 	}
 	return now.Add(longest), stay
-}
-
-// Assumptions state the model.
-func (OneWait) Assumptions() []string {
-	return []string{"the device completes any number of requests in parallel, a batch after one latency"}
 }
 
 // UnbatchedHeaders completes the payloads of a batch after one latency, but
@@ -56,14 +68,6 @@ func (m UnbatchedHeaders) Serve(now time.Time, ws []rawblock.Write) (time.Time, 
 		stay += d
 	}
 	return now.Add(headers + longest), stay
-}
-
-// Assumptions state the model.
-func (UnbatchedHeaders) Assumptions() []string {
-	return []string{
-		"separate headers of a batch are written and awaited one after the other, its payloads together after one latency",
-		"calls that overlap don't disturb each other",
-	}
 }
 
 // Channels serves K requests at once, first come first served. A request holds
@@ -122,13 +126,4 @@ func (m *Channels) occupy(t time.Time) {
 		i = child
 	}
 	h[i] = t
-}
-
-// Assumptions state the model.
-func (m *Channels) Assumptions() []string {
-	all := []string{fmt.Sprintf("the device serves at most %d requests at once, first come first served", len(m.freeAt))}
-	if m.perChannel > 0 {
-		return append(all, fmt.Sprintf("each request holds its channel for its latency and for its bytes at %d MB/s", m.perChannel/1_000_000))
-	}
-	return append(all, "a request's size costs nothing")
 }

@@ -1,0 +1,365 @@
+package lab_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"latlab.example/common/host"
+	"latlab.example/common/lab"
+	"latlab.example/common/metrics"
+)
+
+var (
+	strategy = metrics.NewToggle("strategy", "loop", "batch")
+	keys     = lab.NewFactor("keys", 100, 10, 1000)
+	lock     = metrics.NewToggle("lock", "none", "interpreter").Simulates("an interpreter lock", "interpreter")
+	latency  = lab.Latency(50*time.Microsecond, 200*time.Microsecond)
+	depth    = lab.Unit{Name: "queue-depth", Better: lab.Up}
+)
+
+// subject does one operation of 10 ms for each in the plan.
+type subject struct{ obs map[string]float64 }
+
+func (s subject) Trial(_ context.Context, t *lab.Trial) error {
+	t.Ops = max(1, t.N)
+	t.Took = time.Duration(t.Ops) * 10 * time.Millisecond
+	for name, v := range s.obs {
+		t.Observe(lab.Unit{Name: name}, v)
+	}
+	return nil
+}
+func (subject) Close() error { return nil }
+
+func open(context.Context, lab.Arm) (lab.Subject, error) {
+	return subject{map[string]float64{"queue-depth": 7.5}}, nil
+}
+
+func available(context.Context) error { return nil }
+
+var experiment = lab.Experiment{
+	Name: "toy/put-many", Question: "?",
+	Factors:  []lab.Factor{strategy, keys, lock},
+	Outcomes: []lab.Unit{depth},
+	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(depth, lab.Up),
+	Rigs: []lab.Rig{
+		lab.Virtual("model", []string{"constant service"}, open).With(latency),
+		lab.Real("disk", available, open),
+	},
+}
+
+func rig(t *testing.T, name string) lab.Rig {
+	t.Helper()
+	r, err := experiment.Rig(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestArms(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		rig  string
+		sel  lab.Selection
+		want []string
+	}{
+		{"one factor at a time", "disk", lab.Selection{}, []string{
+			"strategy=loop/keys=100/lock=none", "strategy=batch/keys=100/lock=none",
+			"strategy=loop/keys=10/lock=none", "strategy=loop/keys=1000/lock=none", "strategy=loop/keys=100/lock=interpreter",
+		}},
+		{"crossed", "disk", lab.Selection{Cross: []string{"keys", "strategy", "keys"}, Set: map[string][]string{"keys": {"10", "100"}}}, []string{
+			"strategy=loop/keys=10/lock=none", "strategy=loop/keys=100/lock=none",
+			"strategy=batch/keys=10/lock=none", "strategy=batch/keys=100/lock=none",
+		}},
+		{"rig's own factor, set", "model", lab.Selection{Cross: []string{"strategy"}, Set: map[string][]string{"latency": {"200us"}}}, []string{
+			"strategy=loop/keys=100/lock=none/latency=200us", "strategy=batch/keys=100/lock=none/latency=200us",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			arms, err := experiment.Arms(rig(t, test.rig), test.sel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, a := range arms {
+				got = append(got, a.String())
+			}
+			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestBadSelectionsSayWhatThereIs(t *testing.T) {
+	for _, test := range []struct {
+		sel  lab.Selection
+		is   error
+		says string
+	}{
+		{lab.Selection{Set: map[string][]string{"stratgy": {"loop"}}}, lab.ErrFactor, "strategy, keys, lock"},
+		{lab.Selection{Cross: []string{"latency"}}, lab.ErrFactor, "strategy, keys, lock"},
+		{lab.Selection{Set: map[string][]string{"keys": {"101"}}}, lab.ErrLevel, "100, 10, 1000"},
+		{lab.Selection{Set: map[string][]string{"keys": {}}}, lab.ErrLevel, "at least one"},
+	} {
+		_, err := experiment.Arms(rig(t, "disk"), test.sel)
+		if !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%v: %v; want %v with %q", test.sel, err, test.is, test.says)
+		}
+	}
+	if _, err := experiment.Rig("nvme"); !errors.Is(err, lab.ErrRig) || !strings.Contains(err.Error(), "model, disk") {
+		t.Errorf("rig nvme: %v", err)
+	}
+}
+
+// Any selection yields arms that read back as the toggles' levels, no two alike,
+// and Arm.At goes from each to each.
+func TestArmsRoundTrip(t *testing.T) {
+	property := func(seed uint64) bool {
+		r := rand.New(rand.NewPCG(seed, 1))
+		set := map[string][]string{}
+		for name, all := range map[string][]string{"strategy": {"loop", "batch"}, "keys": {"100", "10", "1000"}} {
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			set[name] = all[:1+r.IntN(len(all))]
+		}
+		cross := []string{"strategy", "keys", "lock"}[:r.IntN(4)]
+		arms, err := experiment.Arms(rig(t, "disk"), lab.Selection{Set: set, Cross: cross})
+		if err != nil {
+			return false
+		}
+		seen := map[string]bool{}
+		for _, a := range arms {
+			label, _ := a.Level("keys")
+			n, err := keys.Parse(label)
+			if seen[a.String()] || err != nil || n != keys.Of(a) {
+				return false
+			}
+			seen[a.String()] = true
+			moved := arms[0]
+			for name, label := range a.All() {
+				if moved, err = moved.At(name, label); err != nil {
+					return false
+				}
+			}
+			if moved.String() != a.String() || len(moved.Differs(a)) > 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if err := quick.Check(property, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProvenanceFollowsFromRigAndLevels(t *testing.T) {
+	h, err := host.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		rig, lock string
+		want      lab.Provenance
+		assume    string
+	}{
+		{"disk", "none", lab.Measured, ""},
+		{"disk", "interpreter", lab.Modelled, "lock=interpreter simulates an interpreter lock"},
+		{"model", "none", lab.Modelled, "constant service"},
+		{"model", "interpreter", lab.Modelled, "constant service; lock=interpreter simulates an interpreter lock"},
+	} {
+		r := rig(t, test.rig)
+		arms, err := experiment.Arms(r, lab.Selection{Set: map[string][]string{"lock": {test.lock}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := experiment.Open(t.Context(), r, arms[0], h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.Run(t.Context(), lab.Plan{})
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		stamp := res.Stamp()
+		if stamp.Provenance != test.want || strings.Join(stamp.Assumptions, "; ") != test.assume {
+			t.Errorf("%s, lock %s: %v, %q; want %v, %q", test.rig, test.lock, stamp.Provenance, stamp.Assumptions, test.want, test.assume)
+		}
+		if !strings.HasPrefix(stamp.Config(), "provenance: "+test.want.String()+"\n") {
+			t.Errorf("configuration %q", stamp.Config())
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	missing := &lab.Unavailable{Need: "disk", Why: "no disk", Do: "plug one in"}
+	refuse := func(context.Context, lab.Arm) (string, error) { return "", errors.New("too slow") }
+	for _, test := range []struct {
+		name string
+		rig  lab.Rig
+		is   error
+	}{
+		{"unavailable", lab.Real("disk", func(context.Context) error { return missing }, open), lab.ErrUnavailable},
+		{"off tolerance", lab.Emulated("fake", []string{"a"}, refuse, open), lab.ErrRefused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := experiment
+			e.Rigs = []lab.Rig{test.rig}
+			arms, err := e.Arms(test.rig, lab.Selection{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, _ := host.Read(t.Context())
+			if _, err := e.Open(t.Context(), test.rig, arms[0], h); !errors.Is(err, test.is) {
+				t.Errorf("got %v, want %v", err, test.is)
+			}
+			if _, err := e.Open(t.Context(), test.rig, arms[0], host.Fingerprint{}); err == nil || errors.Is(err, test.is) {
+				t.Errorf("without a fingerprint: %v; want an error of its own", err)
+			}
+		})
+	}
+}
+
+func TestRule(t *testing.T) {
+	inf := math.Inf(1)
+	up := lab.Interval{Lo: 1.5, Mid: 2, Hi: 3}
+	for _, test := range []struct {
+		name        string
+		time, depth lab.Interval
+		floor       float64
+		want        lab.Verdict
+	}{
+		{"clearly faster, deeper", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.89}, up, 0.02, lab.Holds},
+		{"interval reaches the bar", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.91}, up, 0.02, lab.Inconclusive},
+		{"faster, not deeper", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.7}, lab.Interval{Lo: 0.9, Mid: 1, Hi: 1.1}, 0.02, lab.Inconclusive},
+		{"under 5 %", lab.Interval{Lo: 0.96, Mid: 0.97, Hi: 0.99}, up, 0.02, lab.Fails},
+		{"slower", lab.Interval{Lo: 1.2, Mid: 1.3, Hi: 1.4}, up, 0.02, lab.Fails},
+		{"between", lab.Interval{Lo: 0.91, Mid: 0.93, Hi: 0.94}, up, 0.02, lab.Inconclusive},
+		{"within the noise", lab.Interval{Lo: 0.80, Mid: 0.82, Hi: 0.85}, up, 0.30, lab.Inconclusive},
+		{"unknown bounds", lab.Interval{Lo: -inf, Mid: 0.5, Hi: inf}, up, 0, lab.Inconclusive},
+		{"not a number", lab.Interval{Lo: math.NaN(), Mid: math.NaN(), Hi: math.NaN()}, up, 0, lab.Inconclusive},
+	} {
+		got, why := experiment.Rule.Judge(map[string]lab.Interval{"sec/op": test.time, "queue-depth": test.depth}, test.floor)
+		if got != test.want || (why == "") != (got == lab.Holds) {
+			t.Errorf("%s: %v (%s), want %v", test.name, got, why, test.want)
+		}
+	}
+	if got, _ := experiment.Rule.Judge(map[string]lab.Interval{"sec/op": {Lo: 0.1, Mid: 0.1, Hi: 0.1}}, 0); got != lab.NotMeasurable {
+		t.Errorf("without queue depth: %v", got)
+	}
+}
+
+// Results written in the Go benchmark format read back with name, configuration,
+// operations and figures.
+func TestResultsRoundTrip(t *testing.T) {
+	h, err := host.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	property := func(seed uint64, n uint8, v float64) bool {
+		r := experiment.Rigs[seed%2]
+		arms, err := experiment.Arms(r, lab.Selection{})
+		if err != nil {
+			return false
+		}
+		arm := arms[seed%uint64(len(arms))]
+		e := experiment
+		give := func(context.Context, lab.Arm) (lab.Subject, error) {
+			return subject{map[string]float64{"queue-depth": v}}, nil
+		}
+		if r.Kind() == lab.KindReal {
+			r = lab.Real(r.Name(), available, give)
+		} else {
+			r = lab.Virtual(r.Name(), r.Assumptions(), give).With(latency)
+		}
+		s, err := e.Open(t.Context(), r, arm, h)
+		if err != nil {
+			return false
+		}
+		res, err := s.Run(t.Context(), lab.Plan{Seed: seed, N: int(n)})
+		if err != nil {
+			return false
+		}
+		var file bytes.Buffer
+		if err := lab.WriteResults(&file, []lab.Result{res, res}); err != nil {
+			return false
+		}
+		reader := benchfmt.NewReader(&file, "file")
+		rows := 0
+		for reader.Scan() {
+			row, ok := reader.Result().(*benchfmt.Result)
+			if !ok {
+				if _, bad := reader.Result().(*benchfmt.SyntaxError); bad {
+					return false
+				}
+				continue
+			}
+			rows++
+			sec, _ := row.Value("sec/op")
+			got, _ := row.Value("queue-depth")
+			name := strings.TrimPrefix(e.BenchmarkName(), "Benchmark") + "/" + arm.String()
+			if !strings.HasPrefix(string(row.Name), name) || row.Iters != max(1, int(n)) || math.Abs(sec-0.010) > 1e-9 || got != v ||
+				row.GetConfig("provenance") != res.Stamp().Provenance.String() || row.GetConfig("experiment") != e.Name || row.GetConfig("rig") != r.Name() {
+				return false
+			}
+		}
+		unit, ok := reader.Units()[benchfmt.UnitMetadataKey{Unit: "queue-depth", Key: "better"}]
+		return reader.Err() == nil && rows == 2 && ok && unit.Value == "higher"
+	}
+	if err := quick.Check(property, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	var prepared, done int
+	trial := lab.Trial{Plan: lab.Plan{N: 5}}
+	err := trial.Repeat(t.Context(), func(int) error { prepared++; return nil }, func(i int) error { done = i + 1; return nil })
+	if err != nil || prepared != 5 || done != 5 || trial.Ops != 5 {
+		t.Errorf("N=5: %v, prepared %d, done %d, ops %d", err, prepared, done, trial.Ops)
+	}
+	trial = lab.Trial{}
+	if err := trial.Repeat(t.Context(), nil, func(int) error { return nil }); err != nil || trial.Ops != 1 {
+		t.Errorf("no minimum: %v, %d operations, want one", err, trial.Ops)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	trial = lab.Trial{Plan: lab.Plan{Min: time.Hour}}
+	err = trial.Repeat(ctx, nil, func(i int) error {
+		if i == 2 {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || trial.Ops != 3 {
+		t.Errorf("cancelled: %v after %d operations", err, trial.Ops)
+	}
+}
+
+func TestEmptyTrialIsAnError(t *testing.T) {
+	empty := func(context.Context, lab.Arm) (lab.Subject, error) { return nothing{}, nil }
+	r := lab.Virtual("model", []string{"a"}, empty)
+	arms, err := experiment.Arms(r, lab.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := experiment.Open(t.Context(), r, arms[0], host.Fingerprint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context(), lab.Plan{}); !errors.Is(err, lab.ErrEmptyTrial) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type nothing struct{}
+
+func (nothing) Trial(context.Context, *lab.Trial) error { return nil }
+func (nothing) Close() error                            { return nil }
