@@ -1,0 +1,198 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"latlab.example/common/host"
+	"latlab.example/common/lab"
+)
+
+// ErrConfig occurs when a run can't be done as asked for.
+var ErrConfig = errors.New("bad run configuration")
+
+// Config is how to run.
+type Config struct {
+	Seed   uint64           // order and trial seeds follow from it
+	Blocks int              // at least 1
+	Min    time.Duration    // of a trial, in the rig's own time
+	Budget time.Duration    // wall time of the whole run; one block is run in any case
+	Host   host.Fingerprint // demanded by rigs in wall-clock time
+	// Progress, if not nil, is called on Run's goroutine after each trial.
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Block, Blocks int           // Block is 0 while warming up
+	Trial, Trials int           // within the block
+	Left          time.Duration // an estimate; 0 while warming up
+}
+
+// Run runs the arms, the first being the baseline. The error wraps ErrConfig, in
+// which case nothing was run, or it is what closing sessions gave, in which case
+// the set is whole. A refused row or a cancelled context is no error: the set
+// says so.
+func Run(ctx context.Context, c Config, e lab.Experiment, r lab.Rig, arms []lab.Arm) (Set, error) {
+	switch {
+	case len(arms) == 0:
+		return Set{}, fmt.Errorf("%w: no arms; choose at least one", ErrConfig)
+	case c.Blocks < 1:
+		return Set{}, fmt.Errorf("%w: %d blocks; ask for at least 1", ErrConfig, c.Blocks)
+	case c.Budget <= 0:
+		return Set{}, fmt.Errorf("%w: a budget of %v; give it time", ErrConfig, c.Budget)
+	case wall(r) && c.Host.IsZero():
+		return Set{}, fmt.Errorf("%w: rig %s needs a host fingerprint; pass host.Read's", ErrConfig, r.Name())
+	}
+	x := &run{Set: Set{Experiment: e, Rig: r, Config: c, Start: time.Now()}}
+	for _, a := range arms {
+		x.Rows = append(x.Rows, Row{Arm: a})
+	}
+	x.Rows = append(x.Rows, Row{Arm: arms[0], Control: true})
+	x.sessions = make([]*lab.Session, len(x.Rows))
+
+	x.open(ctx)
+	x.blocks(ctx)
+	x.Interrupted = ctx.Err() != nil
+	x.Took = time.Since(x.Start)
+	return x.Set, x.close()
+}
+
+// run is a set in the making.
+type run struct {
+	Set
+	sessions []*lab.Session // by row; nil where refused
+}
+
+func (x *run) open(ctx context.Context) {
+	for i := range x.Rows {
+		s, err := x.Experiment.Open(ctx, x.Rig, x.Rows[i].Arm, x.Config.Host)
+		if ctx.Err() != nil {
+			if err == nil {
+				x.sessions[i] = s
+			}
+			return
+		}
+		if err != nil {
+			x.Rows[i].Refused = reason(err)
+			continue
+		}
+		x.sessions[i], x.Rows[i].Stamp = s, s.Stamp()
+	}
+}
+
+// blocks runs the warm-up and then blocks, until one of the ends that the
+// package comment names.
+func (x *run) blocks(ctx context.Context) {
+	x.block(ctx, warmUp)
+	var longest time.Duration
+	for b := range x.Config.Blocks {
+		if ctx.Err() != nil || x.idle() {
+			return
+		}
+		if b > 0 && time.Since(x.Start)+longest > x.Config.Budget {
+			x.OverBudget = true
+			return
+		}
+		from := time.Now()
+		x.block(ctx, b)
+		longest = max(longest, time.Since(from))
+	}
+}
+
+// idle says that every row is refused.
+func (x *run) idle() bool {
+	for _, s := range x.sessions {
+		if s != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *run) block(ctx context.Context, b int) {
+	order, seeds := plan(x.Config.Seed, b, len(x.Rows))
+	for place, i := range order {
+		if ctx.Err() != nil {
+			return
+		}
+		if x.sessions[i] == nil {
+			continue
+		}
+		t, err := x.trial(ctx, x.sessions[i], seeds[i])
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return
+		case err != nil:
+			x.refuse(i, fmt.Errorf("block %d, seed %d: %w", b+1, seeds[i], reason(err)))
+		case b != warmUp:
+			t.Block, t.Place = b, place
+			x.Rows[i].Trials = append(x.Rows[i].Trials, t)
+		}
+		x.report(b, place+1)
+	}
+	if b != warmUp && !x.idle() {
+		x.Blocks = b + 1
+	}
+}
+
+// trial runs one trial, with a look at the noise on both sides where time is the
+// host's.
+func (x *run) trial(ctx context.Context, s *lab.Session, seed uint64) (Trial, error) {
+	p := lab.Plan{Seed: seed, Min: x.Config.Min}
+	if !wall(x.Rig) {
+		r, err := s.Run(ctx, p)
+		return Trial{Result: r}, err
+	}
+	runtime.GC() // else an arm pays for the garbage of the one before
+	meter := host.StartNoise()
+	r, err := s.Run(ctx, p)
+	noise := meter.Stop()
+	t := Trial{Result: r, Noise: &noise}
+	t.Dirty, _ = noise.Dirty()
+	return t, err
+}
+
+// refuse takes a row out of the run. Its figures so far go with it: a subject
+// that fails is not to be believed.
+func (x *run) refuse(i int, err error) {
+	if closing := x.sessions[i].Close(); closing != nil {
+		err = fmt.Errorf("%w; and closing it: %w", err, closing)
+	}
+	x.sessions[i] = nil
+	x.Rows[i].Refused, x.Rows[i].Trials = err, nil
+}
+
+func (x *run) report(block, trial int) {
+	if x.Config.Progress == nil {
+		return
+	}
+	p := Progress{Block: block + 1, Blocks: x.Config.Blocks, Trial: trial, Trials: len(x.Rows)}
+	if block != warmUp {
+		// The warm-up took as long as a block.
+		done := float64(block+1) + float64(trial)/float64(p.Trials)
+		left := float64(x.Config.Blocks+1) - done
+		elapsed := time.Since(x.Start)
+		p.Left = min(time.Duration(float64(elapsed)/done*left), max(0, x.Config.Budget-elapsed))
+	}
+	x.Config.Progress(p)
+}
+
+func (x *run) close() error {
+	var errs []error
+	for i, s := range x.sessions {
+		if s == nil {
+			continue
+		}
+		if err := s.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", x.Rows[i].Arm, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wall says whether the rig's time is this host's.
+func wall(r lab.Rig) bool { return r.Kind() == lab.KindEmulated || r.Kind() == lab.KindReal }
