@@ -14,8 +14,6 @@ type arena struct {
 	mapped [][]byte     // everything ever mapped
 }
 
-const pageSize = 4096 // at least the alignment that any block size of a device needs
-
 // get lends n bytes, aligned to a page. Their content is arbitrary.
 func (a *arena) get(n int) ([]byte, error) {
 	class := max(bits.Len(uint(n-1)), 12)

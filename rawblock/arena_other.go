@@ -4,6 +4,8 @@ package rawblock
 
 import "unsafe"
 
+const pageSize = 4096
+
 // mapPages takes heap memory: what needs it off the heap runs on Linux only.
 func mapPages(n int) ([]byte, error) {
 	raw := make([]byte, n+pageSize)

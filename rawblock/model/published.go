@@ -113,7 +113,7 @@ func Candidates() []Candidate {
 		{"unbatched-headers", func(d time.Duration) fake.Medium { return fake.UnbatchedHeaders{Latency: constant(d)} }},
 	}
 	for _, k := range []int{1, 2, 4, 32} {
-		list = append(list, Candidate{fmt.Sprintf("channels-%d", k), func(d time.Duration) fake.Medium {
+		list = append(list, Candidate{fmt.Sprintf("%d-channel", k), func(d time.Duration) fake.Medium {
 			m, err := fake.NewChannels(k, constant(d), 0)
 			if err != nil {
 				panic(err) // k is at least 1

@@ -21,12 +21,12 @@ func ExampleFit_Table() {
 	// published                     0.92           16.24           31.16          164.10          309.60
 	// one-wait                0.92 (+0%)     1.05 (-94%)     1.20 (-96%)     9.33 (-94%)     9.48 (-97%)     85.2%
 	// unbatched-headers       0.92 (+0%)    14.09 (-13%)     29.24 (-6%)   139.73 (-15%)    289.88 (-6%)      9.7%
-	// channels-1              0.92 (+0%)    27.00 (+66%)    57.00 (+83%)   270.00 (+65%)   570.00 (+84%)     67.1%
-	// channels-2              0.92 (+0%)    13.96 (-14%)     28.96 (-7%)   139.60 (-15%)    289.60 (-6%)     10.1%
-	// channels-4              0.92 (+0%)     7.44 (-54%)    14.94 (-52%)    74.40 (-55%)   149.40 (-52%)     47.6%
-	// channels-32             0.92 (+0%)     1.83 (-89%)     2.88 (-91%)    17.42 (-89%)    26.87 (-91%)     80.5%
+	// 1-channel               0.92 (+0%)    27.00 (+66%)    57.00 (+83%)   270.00 (+65%)   570.00 (+84%)     67.1%
+	// 2-channel               0.92 (+0%)    13.96 (-14%)     28.96 (-7%)   139.60 (-15%)    289.60 (-6%)     10.1%
+	// 4-channel               0.92 (+0%)     7.44 (-54%)    14.94 (-52%)    74.40 (-55%)   149.40 (-52%)     47.6%
+	// 32-channel              0.92 (+0%)     1.83 (-89%)     2.88 (-91%)    17.42 (-89%)    26.87 (-91%)     80.5%
 	//
-	// best: unbatched-headers; the rows can't tell it from channels-2
+	// best: unbatched-headers; the rows can't tell it from 2-channel
 	// us a key that it leaves unexplained: 0.0 21.5 19.2 24.4 19.7
 }
 
@@ -43,7 +43,7 @@ func TestFitMovesWithTheRows(t *testing.T) {
 func TestOnlyOneWaitAKeyFits(t *testing.T) {
 	f := FitPosix()
 	for _, c := range f.Best() {
-		if c.Name != "unbatched-headers" && c.Name != "channels-2" {
+		if c.Name != "unbatched-headers" && c.Name != "2-channel" {
 			t.Errorf("%s fits too (%.1f %%)", c.Name, 100*f.BatchResidual(c))
 		}
 		if r := f.BatchResidual(c); r > 0.15 {
