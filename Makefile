@@ -1,0 +1,76 @@
+# latlab: `make help` lists the targets, a line each.
+
+GO      ?= go
+BIN     := .bin
+MODULES := common rawblock aerospike spatial coldfetch experiments
+
+# Engine io_uring is built in on Linux. Its library links only with this flag.
+ifeq ($(shell $(GO) env GOOS),linux)
+TAGS := -tags giouring -ldflags=-checklinkname=0
+endif
+
+.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz bench-modelled bench-measured cost peers rename clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+build: ## build the command: .bin/latlab
+	$(GO) build $(TAGS) -o $(BIN)/ ./experiments/cmd/latlab
+
+demo: build ## run rawblock on an emulated device and on a real file (about a minute)
+	$(BIN)/latlab run rawblock/published-fit
+	$(BIN)/latlab run rawblock/putmany --kind emulated,real --rig channels,file --cross strategy --blocks 7
+
+test: vet ## run all tests of all modules
+	$(GO) test $(TAGS) work
+
+race: ## run all tests with the race detector
+	$(GO) test -race $(TAGS) work
+
+vet: ## build and vet every module, in the workspace and alone, with and without engine io_uring
+	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && \
+		$(GO) vet ./... && GOWORK=off $(GO) build ./... && GOWORK=off $(GO) vet ./... && \
+		GOWORK=off $(GO) vet $(TAGS) ./...) || exit 1; done
+
+cross: ## build every module for macOS and Windows
+	@for os in darwin/arm64 windows/amd64; do for m in $(MODULES); do echo "build $$m for $$os"; \
+		(cd $$m && GOOS=$${os%/*} GOARCH=$${os#*/} $(GO) build ./...) || exit 1; done; done
+
+tidy: ## fail if go mod tidy or go work sync would change anything
+	@for m in $(MODULES) common/metrics/peers; do echo "tidy $$m"; (cd $$m && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
+	@rm -rf $(BIN)/sync && mkdir -p $(BIN)/sync && git ls-files -z | xargs -0 cp --parents -t $(BIN)/sync && \
+		cd $(BIN)/sync && $(GO) work sync && for f in go.work $(MODULES:%=%/go.mod) $(MODULES:%=%/go.sum); do \
+		test ! -e $$f || cmp $$f ../../$$f || exit 1; done && cd ../.. && rm -rf $(BIN)/sync
+
+staticcheck: ## run staticcheck, at the version pinned in tools/
+	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ honnef.co/go/tools/cmd/staticcheck
+	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && ../$(BIN)/staticcheck ./... && ../$(BIN)/staticcheck -tags giouring ./...) || exit 1; done
+
+lint: ## run golangci-lint, at the version pinned in tools/ (its first build takes minutes)
+	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && ../$(BIN)/golangci-lint run ./...) || exit 1; done
+
+fuzz: ## run each fuzz target for 10 s
+	@for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do echo "fuzz $$p $$f"; \
+		$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime 10s $$p || exit 1; done; done) || exit 1; done
+
+bench-modelled: ## go test -bench on the fakes; prints provenance: modelled
+	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkModelled .
+
+bench-measured: ## go test -bench on a real file (LATLAB_DIR names its folder); prints provenance: measured
+	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkMeasured .
+
+cost: ## what stage timing costs here, off and on
+	cd common && $(GO) test -run '^$$' -bench BenchmarkCost ./metrics
+
+peers: ## our histogram against Prometheus, HdrHistogram, VictoriaMetrics and OpenTelemetry
+	cd common/metrics/peers && GOWORK=off $(GO) test -run '^$$' -bench . .
+
+rename: ## rename the module path everywhere: make rename TO=example.org/lab
+	@test -n "$(TO)" || { echo "rename: name the new path: make rename TO=example.org/lab" >&2; exit 2; }
+	git grep -lz 'latlab\.example' | xargs -0 sed -i.orig 's#latlab\.example#$(TO)#g'
+	git ls-files -z --others '*.orig' | xargs -0 rm -f
+
+clean: ## remove what was built (results stay)
+	rm -rf $(BIN)
