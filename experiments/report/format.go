@@ -49,6 +49,8 @@ func Change(i lab.Interval) string {
 		return unknown
 	case math.IsInf(i.Lo, 0) || math.IsInf(i.Hi, 0):
 		return percent(i.Mid) + "% [" + unknown + "]"
+	case i.Lo == i.Hi:
+		return percent(i.Mid) + "%"
 	}
 	return fmt.Sprintf("%s%% [%s, %s]", percent(i.Mid), percent(i.Lo), percent(i.Hi))
 }

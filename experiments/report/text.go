@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"latlab.example/common/lab"
@@ -39,15 +38,6 @@ type page struct {
 
 func (p *page) linef(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
 
-// table aligns rows of cells.
-func (p *page) table(rows [][]string) {
-	t := tabwriter.NewWriter(&p.out, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
-	}
-	t.Flush() // a bytes.Buffer takes everything
-}
-
 func (p *page) head() {
 	s := p.Set
 	p.linef("%s on rig %s (%s): %s", s.Experiment.Name, s.Rig.Name(), s.Rig.Kind(), s.Experiment.Question)
@@ -73,16 +63,34 @@ func (p *page) outcomes(t stats.Table) []lab.Unit {
 	return units
 }
 
+// wide is how many columns a table may have before its outcomes get a table of
+// their own.
+const wide = 100
+
+// figures has a row an arm: its time, its effect, and the outcomes if they fit.
 func (p *page) figures(t stats.Table) {
-	units := p.outcomes(t)
-	head := []string{"provenance", "arm", lab.SecPerOp.Name, "effect", "p", "p Holm"}
+	outcomes := p.outcomeCells(t)
+	main := p.mainCells(t)
+	var one [][]string
+	for i, row := range main {
+		last := len(row) - 1 // the verdict
+		one = append(one, slices.Concat(row[:last], outcomes[i][2:], row[last:]))
+	}
+	if text := align(one); width(text) <= wide {
+		p.out.WriteString(text)
+		return
+	}
+	p.out.WriteString(align(main))
+	p.linef("outcomes (medians):")
+	p.out.WriteString(align(outcomes))
+}
+
+func (p *page) mainCells(t stats.Table) [][]string {
+	effect := "effect"
 	if p.Analysis.Unit != lab.SecPerOp {
-		head[3] = "effect on " + p.Analysis.Unit.Name
+		effect += " on " + p.Analysis.Unit.Name
 	}
-	for _, u := range units {
-		head = append(head, u.Name)
-	}
-	rows := [][]string{append(head, "verdict")}
+	rows := [][]string{{"provenance", "arm", lab.SecPerOp.Name, effect, "p", "p Holm", "verdict"}}
 	for _, r := range t.Rows {
 		row := []string{t.Provenance.String(), p.rowName(r.Arm, false), Summary(lab.SecPerOp, r.Figures[lab.SecPerOp.Name])}
 		verdict := "-"
@@ -94,6 +102,20 @@ func (p *page) figures(t stats.Table) {
 				verdict = string(e.Verdict)
 			}
 		}
+		rows = append(rows, append(row, verdict))
+	}
+	return rows
+}
+
+func (p *page) outcomeCells(t stats.Table) [][]string {
+	units := p.outcomes(t)
+	head := []string{"provenance", "arm"}
+	for _, u := range units {
+		head = append(head, u.Name)
+	}
+	rows := [][]string{head}
+	for _, r := range t.Rows {
+		row := []string{t.Provenance.String(), p.rowName(r.Arm, false)}
 		for _, u := range units {
 			if s, ok := r.Figures[u.Name]; ok {
 				row = append(row, fmt.Sprintf("%.4g", s.Mid))
@@ -101,9 +123,9 @@ func (p *page) figures(t stats.Table) {
 				row = append(row, "-")
 			}
 		}
-		rows = append(rows, append(row, verdict))
+		rows = append(rows, row)
 	}
-	p.table(rows)
+	return rows
 }
 
 // effect names the reference's provenance where it isn't the table's.
@@ -132,6 +154,8 @@ func (p *page) reasons(t stats.Table) {
 				p.linef("  %s: its effect is against %s", name, ref)
 			}
 			mixed = mixed || e.Provenance != t.Provenance
+		} else if name != "baseline" {
+			p.linef("  %s: no effect, since the arm to set it against has no figures", name)
 		}
 		for _, u := range p.Set.Experiment.AllUnits() {
 			if warning := r.Figures[u.Name].Warning; warning != "" {
@@ -163,7 +187,7 @@ func (p *page) stages(t stats.Table) {
 	}
 	if rows != nil {
 		p.linef("where the time went (critical path):")
-		p.table(rows)
+		p.out.WriteString(align(rows))
 	}
 }
 
@@ -197,10 +221,17 @@ func (p *page) refused() {
 	p.linef("")
 	p.linef("REFUSED: no figures")
 	var rows [][]string
+	said := make(map[string]string) // where a reason was given first
 	for _, r := range all {
-		rows = append(rows, []string{"refused", p.rowName(r.Arm, r.Control), r.Reason.Error()})
+		name, reason := p.rowName(r.Arm, r.Control), r.Reason.Error()
+		if first, ok := said[reason]; ok {
+			reason = "as " + first
+		} else {
+			said[reason] = name
+		}
+		rows = append(rows, []string{"refused", name, reason})
 	}
-	p.table(rows)
+	p.out.WriteString(align(rows))
 }
 
 // foot is what bears on all tables.

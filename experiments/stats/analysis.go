@@ -38,7 +38,7 @@ func Analyse(set runner.Set) Analysis {
 		a.Unit = set.Experiment.Rule.Unit()
 	}
 	a.Control = ratio(a.Unit, set.Control(), set.Rows[0], set.Blocks)
-	a.Floor = largest(a.Control)
+	a.Floor = noiseFloor(a.Unit, a.Control)
 	for _, p := range []lab.Provenance{lab.Modelled, lab.Measured} {
 		t := Table{Provenance: p}
 		for _, r := range set.Rows {
@@ -98,8 +98,6 @@ func (a Analysis) judge(rule lab.Rule, ratios map[string]lab.Interval) (lab.Verd
 	}
 	return verdict, reason
 }
-
-func unbounded(i lab.Interval) bool { return math.IsInf(i.Lo, 0) || math.IsInf(i.Hi, 0) }
 
 // correct fills in the p-values that are corrected for the arms of the table.
 func (t Table) correct() {

@@ -9,8 +9,9 @@
 //  2. [Effect]: an arm's figure divided by its reference arm's in the same
 //     block, and the median of these ratios with its interval. Pairing takes out
 //     what the host did to a whole block.
-//  3. Noise floor: the largest change in the interval of the A/A control's
-//     ratio. An effect that isn't larger may be no effect.
+//  3. Noise floor: the largest gain in the interval of the A/A control's ratio,
+//     whichever of the twins is called the baseline. A gain that isn't larger
+//     may be none.
 //  4. [Compare]: the Mann-Whitney U test of two samples; [Holm] corrects its p for
 //     the number of arms in a table.
 //  5. The experiment's rule judges the interval, never the p.

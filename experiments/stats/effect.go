@@ -64,11 +64,23 @@ func ratios(units []lab.Unit, arm, ref runner.Row, blocks int) map[string]lab.In
 	return all
 }
 
-// largest is the largest change in the interval, as a share. It is infinite if
-// a bound is unknown.
-func largest(i lab.Interval) float64 {
-	return max(math.Abs(i.Lo-1), math.Abs(i.Hi-1))
+// noiseFloor is the largest gain in the control's interval, as a share, in the
+// unit's own direction. Which of the twins is called the baseline is arbitrary,
+// so the interval counts both ways round: a control of [0.5, 2] is a gain of at
+// most 50 % of time, or of 100 % of throughput. It is infinite if a bound is
+// unknown.
+func noiseFloor(u lab.Unit, control lab.Interval) float64 {
+	if unbounded(control) {
+		return math.Inf(1)
+	}
+	factor := max(control.Hi, 1/control.Lo)
+	if u.Better == lab.Up {
+		return factor - 1
+	}
+	return 1 - 1/factor
 }
+
+func unbounded(i lab.Interval) bool { return math.IsInf(i.Lo, 0) || math.IsInf(i.Hi, 0) }
 
 // reference is the row that an arm is set against: the arm with the first
 // factor at the baseline's level and all others equal; for an arm that is at

@@ -1,0 +1,108 @@
+// Package cli is the command latlab: it reads flags, calls the packages that do
+// the work, and prints. Every command is a constructor that a test can call.
+//
+// Exit codes: 0 done; 1 failed, or nothing could be measured; 2 asked for in a
+// way that can't be understood; 130 interrupted, with what was measured printed
+// and written.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"latlab.example/common/lab"
+	"latlab.example/experiments/registry"
+)
+
+// env is what the commands act on.
+type env struct {
+	experiments registry.List
+	out, err    io.Writer
+	terminal    bool   // err is a terminal: show progress
+	goos        string // as runtime.GOOS
+}
+
+// Main runs the command on the process's arguments and returns its exit code.
+// An interrupt ends it in an orderly way, a second one at once.
+func Main(experiments registry.List) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	root := newRoot(env{
+		experiments: experiments, out: os.Stdout, err: os.Stderr,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())), goos: runtime.GOOS,
+	})
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "latlab: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return exitCode(err)
+}
+
+func newRoot(e env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "latlab",
+		Short: "Ask where the time goes, flip one toggle, and trust the answer",
+		Long: `latlab runs storage-latency experiments. Each figure says whether it is
+modelled (something underneath is simulated) or measured (a real device or server).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("no command %q; see latlab --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newList(e), newRun(e), newCompare(e), newDoctor(e), newVersion(e))
+	return root
+}
+
+// usageError is a request that can't be understood.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// exactly demands n arguments, which the text names.
+func exactly(n int, text string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usagef("%s takes %s, not %d arguments; see %s --help", cmd.CommandPath(), text, len(args), cmd.CommandPath())
+	}
+}
+
+// errInterrupted occurs when the user stopped a run.
+var errInterrupted = errors.New("interrupted; what was measured until then is kept")
+
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		return 130
+	case errors.As(err, &usage), errors.Is(err, registry.ErrExperiment), errors.Is(err, lab.ErrRig),
+		errors.Is(err, lab.ErrFactor), errors.Is(err, lab.ErrLevel):
+		return 2
+	}
+	return 1
+}
