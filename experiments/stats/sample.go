@@ -45,6 +45,11 @@ func (s Sample) Summarize() Summary {
 	}
 	b := assume(s.Unit).Summary(sample(s.Values), Confidence)
 	out := Summary{Lo: b.Lo, Mid: b.Center, Hi: b.Hi, N: len(s.Values)}
+	if math.IsInf(b.Lo, 0) || math.IsInf(b.Hi, 0) {
+		// With one value too few benchmath still bounds one side; a rule that
+		// looks at that side only would not notice.
+		out.Lo, out.Hi = math.Inf(-1), math.Inf(1)
+	}
 	if err := errors.Join(b.Warnings...); err != nil && s.Unit.Exact {
 		out.Warning = err.Error()
 	}
@@ -107,7 +112,7 @@ func sample(values []float64) *benchmath.Sample {
 // NeedBlocks is the smallest number of blocks for which an interval is known.
 func NeedBlocks() int {
 	for n := 2; ; n++ {
-		if s := (Sample{Values: make([]float64, n)}).Summarize(); !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0) {
+		if s := (Sample{Values: make([]float64, n)}).Summarize(); !math.IsInf(s.Lo, 0) {
 			return n
 		}
 	}
