@@ -48,7 +48,7 @@ func (c Calibration) String() string {
 // Err is nil if the median is within the tolerance. Else it wraps
 // [ErrOffTolerance] and says what to do.
 func (c Calibration) Err() error {
-	off, what := c.P50-c.Asked, "use fewer callers (about 50 a core), quieten the machine, or take a virtual rig"
+	off, what := c.P50-c.Asked, "use fewer callers, quieten the machine, or take a virtual rig"
 	if off < 0 {
 		off, what = -off, "the call returns before its time: let each call wait for its own latency"
 	}

@@ -3,8 +3,6 @@ package emu
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
 	"time"
 )
 
@@ -29,75 +27,26 @@ func Wait(ctx context.Context, w Waiter, d time.Duration) error {
 }
 
 var (
-	// Spin waits in wall-clock time. It yields the processor in a loop up to
-	// the deadline, as Go's timers are up to a millisecond late; it sleeps
-	// only for the part of a wait beyond 1.2 ms. Each waiter keeps a core
-	// busy when there is nothing else to run. Past about 50 waiters a core
-	// the deadlines slip: calibrate.
+	// Spin waits in wall-clock time. Go's timers are up to a millisecond
+	// late, so for the last 1.2 ms of a wait it watches the clock instead.
+	// Whatever the number of waiters, one goroutine of the process watches
+	// for all and keeps one core busy; the others are left to the code under
+	// test and to the network, which the Go runtime neglects when all cores
+	// spin. So with GOMAXPROCS=1 real sockets are slow beside it. There is a
+	// limit of about a million waits a second: calibrate.
 	//
 	// Spin can't be used in a testing/synctest bubble, where the clock stands
-	// still while a goroutine runs. It returns [ErrFrozen] there.
-	Spin spin
+	// still while a goroutine runs. It returns [ErrBubble] there.
+	Spin Waiter = newSpinner()
 
 	// Sleep waits with a plain timer. In a testing/synctest bubble it is
 	// exact. In wall-clock time a short wait takes about a millisecond, so
 	// it is no waiter for an emulated rig.
-	Sleep sleep
+	Sleep Waiter = sleep{}
 )
 
-var (
-	_ Waiter = Spin
-	_ Waiter = Sleep
-)
-
-// ErrFrozen is returned by [Spin] when the clock doesn't move while it spins.
-var ErrFrozen = errors.New("the clock stands still")
-
-const (
-	// spinPart is left to spinning at the end of a longer wait. It is more
-	// than the millisecond by which a timer can be late.
-	spinPart = 1200 * time.Microsecond
-
-	// frozenAfter is the number of loops on one clock reading after which
-	// the clock is taken to be stopped. It takes seconds, where the coarsest
-	// clock (Windows) stands still for 16 ms.
-	frozenAfter = 10_000_000
-)
-
-type spin struct{}
-
-func (spin) String() string { return "spin" }
-
-func (spin) Now() time.Time { return time.Now() }
-
-func (spin) Until(ctx context.Context, t time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	left := time.Until(t)
-	if left > spinPart {
-		if err := Sleep.Until(ctx, t.Add(-spinPart)); err != nil {
-			return err
-		}
-		left = time.Until(t)
-	}
-	done := ctx.Done()
-	for still := 0; left > 0; {
-		select {
-		case <-done:
-			return ctx.Err()
-		default:
-		}
-		runtime.Gosched()
-		before := left
-		if left = time.Until(t); left != before {
-			still = 0
-		} else if still++; still == frozenAfter {
-			return fmt.Errorf("emu: spinning for the last %v of a wait: %w; in a testing/synctest bubble wait with emu.Sleep", left, ErrFrozen)
-		}
-	}
-	return nil
-}
+// ErrBubble is wrapped by the error of [Spin] in a testing/synctest bubble.
+var ErrBubble = errors.New("spinning never ends in a testing/synctest bubble")
 
 type sleep struct{}
 
