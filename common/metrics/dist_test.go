@@ -151,6 +151,10 @@ func TestDistJSONRefused(t *testing.T) {
 			t.Errorf("%s: error %v, value %+v", text, err, d)
 		}
 	}
+	var d Dist
+	if err := json.Unmarshal([]byte(`{"count":-1}`), &d); err == nil {
+		t.Error("a negative count is accepted")
+	}
 }
 
 // Whatever is accepted is a distribution that works and is written as it was read.

@@ -26,7 +26,7 @@ func Example() {
 		rec.End(lookup, m)
 
 		m = rec.Start()
-		_ = fmt.Sprint("the page") // make the page
+		_ = fmt.Sprintf("page %d", m) // make the page
 		rec.End(render, m)
 	}
 	// rec.Snapshot().WriteText(os.Stdout) writes it as a table.

@@ -26,6 +26,8 @@ func TestCheck(t *testing.T) {
 			"store/reserve on track 2, 0..5 ns and store/submit on track 2, 4..9 ns"},
 		{"overlap with a long one before the last", 0, 10, []Interval{{submit, 0, 0, 9}, {reserve, 0, 9, 9}, {wait, 0, 10, 10}, {wait, 0, 8, 10}},
 			[]error{ErrOverlap}, "store/wait on track 0, 8..10"},
+		{"a long one over two", 0, 10, []Interval{{submit, 0, 0, 10}, {reserve, 0, 2, 3}, {wait, 0, 5, 6}}, []error{ErrOverlap},
+			"store/submit on track 0, 0..10 ns and store/wait on track 0, 5..6 ns"},
 		{"undeclared", 0, 10, []Interval{{7, 0, 0, 5}}, []error{ErrUndeclared}, "undeclared(7)"},
 		{"early", 3, 10, []Interval{{wait, 0, 2, 5}}, []error{ErrOutside}, "ran 3..10"},
 		{"late", 0, 10, []Interval{{wait, 0, 2, 11}}, []error{ErrOutside}, "2..11"},
