@@ -142,4 +142,3 @@ func ExampleCalibration() {
 	// asked 50us: p50 57.5us, p99 78us (100 waiters, 170000 samples, tolerance 2us)
 	// emu: calibrate: asked 50us: p50 57.5us, p99 78us (100 waiters, 170000 samples, tolerance 2us): off by more than the tolerance by 5.5us; use fewer callers, quieten the machine, or take a virtual rig
 }
-
