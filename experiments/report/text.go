@@ -20,7 +20,6 @@ func Text(w io.Writer, r Run) error {
 		p.linef("")
 		p.linef("%s", heading(t.Provenance))
 		p.figures(t)
-		p.reasons(t)
 		p.stages(t)
 		p.assumptions(t)
 	}
@@ -78,9 +77,11 @@ func (p *page) figures(t stats.Table) {
 	}
 	if text := align(one); width(text) <= wide {
 		p.out.WriteString(text)
+		p.reasons(t)
 		return
 	}
 	p.out.WriteString(align(main))
+	p.reasons(t)
 	p.linef("outcomes (medians):")
 	p.out.WriteString(align(outcomes))
 }
