@@ -48,14 +48,20 @@ func Change(i lab.Interval) string {
 	case math.IsNaN(i.Mid):
 		return unknown
 	case math.IsInf(i.Lo, 0) || math.IsInf(i.Hi, 0):
-		return percent(i.Mid) + "% [" + unknown + "]"
+		return Percent(i.Mid) + " [" + unknown + "]"
 	case i.Lo == i.Hi:
-		return percent(i.Mid) + "%"
+		return Percent(i.Mid)
 	}
-	return fmt.Sprintf("%s%% [%s, %s]", percent(i.Mid), percent(i.Lo), percent(i.Hi))
+	return fmt.Sprintf("%s [%+.1f, %+.1f]", Percent(i.Mid), 100*(i.Lo-1), 100*(i.Hi-1))
 }
 
-func percent(ratio float64) string { return fmt.Sprintf("%+.1f", 100*(ratio-1)) }
+// Percent writes a ratio as a change: +2.5%.
+func Percent(ratio float64) string {
+	if math.IsNaN(ratio) {
+		return unknown
+	}
+	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
+}
 
 // P writes a p-value; of 0 it says exact, since only exact units give it.
 func P(p float64) string {

@@ -62,9 +62,12 @@ type Comparison struct {
 	P    float64 // of the Mann-Whitney U test; of an exact unit 1 if the values are equal, else 0
 }
 
-// Change is B's median over A's; NaN if A's is 0.
+// Change is B's median over A's: 1 if they are equal, NaN if only A's is 0.
 func (c Comparison) Change() float64 {
-	if c.A.Mid == 0 {
+	switch {
+	case c.A.Mid == c.B.Mid:
+		return 1
+	case c.A.Mid == 0:
 		return math.NaN()
 	}
 	return c.B.Mid / c.A.Mid

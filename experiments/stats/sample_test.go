@@ -85,6 +85,15 @@ func TestCompareExact(t *testing.T) {
 	}
 }
 
+func TestChangeOfZero(t *testing.T) {
+	for _, tt := range []struct{ a, b, want float64 }{{2, 1, 0.5}, {0, 0, 1}, {1, 0, 0}, {0, 1, math.NaN()}} {
+		c := Comparison{A: Summary{Mid: tt.a}, B: Summary{Mid: tt.b}}
+		if got := c.Change(); got != tt.want && !(math.IsNaN(got) && math.IsNaN(tt.want)) {
+			t.Errorf("from %v to %v: %v; want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
 func TestCompareRefuses(t *testing.T) {
 	modelled := Sample{Provenance: lab.Modelled, Unit: lab.SecPerOp, Values: []float64{1}}
 	measured := Sample{Provenance: lab.Measured, Unit: lab.SecPerOp, Values: []float64{1}}

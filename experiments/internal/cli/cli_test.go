@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"latlab.example/common/host"
 	"latlab.example/common/lab"
 	"latlab.example/experiments/internal/toy"
 	"latlab.example/experiments/registry"
@@ -69,6 +71,13 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("LocalAppData", e.WorkDir)
 			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "shm" {
+				return false, fmt.Errorf("no condition %q", cond)
+			}
+			p, err := host.PathInfo("/dev/shm")
+			return err == nil && p.InMemory(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,

@@ -76,7 +76,7 @@ func compare(e env, a, b results.File) error {
 			}
 			rows = append(rows, []string{
 				a.Config.Provenance.String(), u.Name, names[name], report.Summary(u, c.A), report.Summary(u, c.B),
-				fmt.Sprintf("%+.1f%%", 100*(c.Change()-1)), report.P(c.P),
+				report.Percent(c.Change()), report.P(c.P),
 			})
 		}
 	}

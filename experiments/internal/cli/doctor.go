@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -68,13 +67,9 @@ func governor(name string) string {
 
 // folder says what lies under the folder for real files.
 func folder() string {
-	dir := os.Getenv(study.DirVariable)
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return "warning: " + err.Error() + "; name one with " + study.DirVariable
-		}
-		dir = cache
+	dir, err := realFiles()
+	if err != nil {
+		return "warning: " + err.Error() + "; name one with " + study.DirVariable
 	}
 	p, err := host.PathInfo(dir)
 	switch {

@@ -113,15 +113,6 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 	return f.all(ctx, e, x, jobs, h)
 }
 
-// fingerprint is this host's, with what lies under the folder for real files if
-// one was chosen.
-func fingerprint(ctx context.Context) (host.Fingerprint, error) {
-	if dir := os.Getenv(study.DirVariable); dir != "" {
-		return host.Read(ctx, dir)
-	}
-	return host.Read(ctx)
-}
-
 // all runs rig after rig. Each gets an equal part of the time that is left.
 func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, h host.Fingerprint) error {
 	start := time.Now()
@@ -130,6 +121,9 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 	for i, j := range jobs {
 		budget := (f.budget - time.Since(start)) / time.Duration(len(jobs)-i)
 		r, err := f.one(ctx, e, x, j, max(budget, 1), h)
+		if errors.Is(err, runner.ErrConfig) {
+			return err // nothing was run
+		}
 		if err != nil {
 			errs = append(errs, err)
 		}
