@@ -32,8 +32,9 @@ var (
 	// Whatever the number of waiters, one goroutine of the process watches
 	// for all and keeps one core busy; the others are left to the code under
 	// test and to the network, which the Go runtime neglects when all cores
-	// spin. So with GOMAXPROCS=1 real sockets are slow beside it. There is a
-	// limit of about a million waits a second: calibrate.
+	// spin. So with GOMAXPROCS=1 real sockets are slow beside it. Goroutines
+	// that compute on every core make it late by their time slices of 10 ms,
+	// and there is a limit of about a million waits a second: calibrate.
 	//
 	// Spin can't be used in a testing/synctest bubble, where the clock stands
 	// still while a goroutine runs. It returns [ErrBubble] there.
