@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"latlab.example/common/lab"
@@ -34,6 +35,10 @@ func Write(dir string, set runner.Set, b Build) ([]string, error) {
 	return paths, nil
 }
 
+// pair is a histogram's bucket, indented. On one line it is read more easily, and
+// most of a file is buckets.
+var pair = regexp.MustCompile(`\[\s+(\d+),\s+(\d+)\s+\]`)
+
 func write(dir string, set runner.Set, p lab.Provenance, results []lab.Result, b Build) (string, error) {
 	var text bytes.Buffer
 	if err := lab.WriteResults(&text, results); err != nil {
@@ -59,6 +64,7 @@ func write(dir string, set runner.Set, p lab.Provenance, results []lab.Result, b
 	if err != nil {
 		return "", err
 	}
+	meta = pair.ReplaceAll(meta, []byte("[$1, $2]"))
 	if err := replace(name+".json", append(meta, '\n')); err != nil {
 		return "", errors.Join(err, os.Remove(name+".json"))
 	}
