@@ -9,19 +9,19 @@ import (
 	"latlab.example/rawblock"
 )
 
-// fewCallers is how many callers two cores serve exactly. More of them take
-// turns at the cores, and each is late by a round of turns.
+// fewCallers is how many callers a host of two cores wakes in time. More of them
+// whose waits end together are woken one after the other.
 const fewCallers = 10
 
 // crowd is the tolerance for more callers, as a share of the latency. Deadlines
 // are set at arrival, so that being late adds up only where a caller's next
 // write waits for its last.
-const crowd = 0.40
+const crowd = 0.10
 
 // Calibrate makes a device of that latency, lets so many callers at once write
 // to it in closed loops, and says what they got. It gives an error that wraps
 // emu.ErrOffTolerance if the median is off by more than 1 us + 2 % for up to
-// ten callers, or by more than 40 % for more.
+// ten callers, or by more than 10 % for more.
 func Calibrate(ctx context.Context, latency time.Duration, callers int) (emu.Calibration, error) {
 	const block = 4096
 	d, err := New(Config{
