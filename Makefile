@@ -15,11 +15,11 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
 build: ## build the command: .bin/latlab
-	$(GO) build $(TAGS) -o $(BIN)/ ./experiments/cmd/latlab
+	$(GO) build -buildvcs=auto $(TAGS) -o $(BIN)/ ./experiments/cmd/latlab
 
-demo: build ## run rawblock on an emulated device and on a real file (about a minute)
+demo: build ## run rawblock on emulated devices and on a real file (under a minute once built)
 	$(BIN)/latlab run rawblock/published-fit
-	$(BIN)/latlab run rawblock/putmany --kind emulated,real --rig channels,file --cross strategy --blocks 7
+	$(BIN)/latlab run rawblock/putmany --cross strategy --blocks 6
 
 test: vet ## run all tests of all modules
 	$(GO) test $(TAGS) work

@@ -101,8 +101,8 @@ func (r Rule) Judge(ratios map[string]Interval, floor float64) (Verdict, string)
 		return Fails, fmt.Sprintf("the whole interval is under %.0f %%", r.noEffect*100)
 	}
 	if !(gainLo >= need) {
-		if floor > r.better && gainLo >= r.better {
-			return Inconclusive, fmt.Sprintf("not clear of the noise floor of %.1f %%", floor*100)
+		if floor > r.better {
+			return Inconclusive, fmt.Sprintf("the interval is not wholly above the noise floor of %.1f %%", floor*100)
 		}
 		return Inconclusive, fmt.Sprintf("the interval is not wholly above %.0f %%", need*100)
 	}

@@ -3,9 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"latlab.example/common/host"
@@ -14,26 +11,9 @@ import (
 	"latlab.example/rawblock/uring"
 )
 
-// DirVariable names the folder for real files. Without it they lie in the
-// user's cache folder.
-const DirVariable = "LATLAB_DIR"
-
-// fileDir is the folder for real files. It makes the default one.
-func fileDir() (string, error) {
-	if dir := os.Getenv(DirVariable); dir != "" {
-		return dir, nil
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no folder for real files: %w; name one with %s", err, DirVariable)
-	}
-	dir := filepath.Join(cache, "latlab")
-	return dir, os.MkdirAll(dir, 0o700)
-}
-
 // tempFile makes a file of at least size bytes in the folder for real files.
 func tempFile(size int64) (*rawblock.File, error) {
-	dir, err := fileDir()
+	dir, err := lab.RealDir()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +29,7 @@ func probeFile(context.Context) error {
 	if errors.Is(err, rawblock.ErrPlatform) {
 		return &lab.Unavailable{Need: "file", Why: err.Error(), Do: "run it on Linux"}
 	}
-	return &lab.Unavailable{Need: "file", Why: err.Error(), Do: "--dir DIR or " + DirVariable + " names the folder"}
+	return &lab.Unavailable{Need: "file", Why: err.Error(), Do: "--dir DIR or " + lab.DirVariable + " names the folder"}
 }
 
 // largest is how much of a disk an arm's file may take, unless its keys need more.

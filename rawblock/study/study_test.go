@@ -20,7 +20,7 @@ func TestExperiments(t *testing.T) {
 
 // Without a usable folder the real rig is unavailable, and says what to do.
 func TestFileRigNeedsAFolder(t *testing.T) {
-	t.Setenv(study.DirVariable, filepath.Join(t.TempDir(), "absent"))
+	t.Setenv(lab.DirVariable, filepath.Join(t.TempDir(), "absent"))
 	r, err := study.PutMany.Rig("file")
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +72,9 @@ func TestDepthOfTheFakes(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	// Real files lie beside the tests' other files, not in the user's cache.
-	if os.Getenv(study.DirVariable) == "" {
+	if os.Getenv(lab.DirVariable) == "" {
 		if dir, err := os.MkdirTemp(".", ".realfiles-"); err == nil {
-			os.Setenv(study.DirVariable, dir)
+			os.Setenv(lab.DirVariable, dir)
 			code := m.Run()
 			os.RemoveAll(dir)
 			os.Exit(code)

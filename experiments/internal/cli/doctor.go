@@ -11,7 +11,6 @@ import (
 
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
-	"latlab.example/rawblock/study"
 )
 
 // listen is how long doctor watches for noise.
@@ -67,18 +66,18 @@ func governor(name string) string {
 
 // folder says what lies under the folder for real files.
 func folder() string {
-	dir, err := realFiles()
+	dir, err := lab.RealDir()
 	if err != nil {
-		return "warning: " + err.Error() + "; name one with " + study.DirVariable
+		return "warning: " + err.Error()
 	}
 	p, err := host.PathInfo(dir)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return dir + ": what lies under it is unknown on this system"
 	case err != nil:
-		return "warning: " + err.Error() + "; name another with " + study.DirVariable
+		return "warning: " + err.Error() + "; name another with " + lab.DirVariable
 	case p.InMemory():
-		return fmt.Sprintf("warning: %s is on %s: nothing written there meets a device; name another with %s", dir, p.FS, study.DirVariable)
+		return fmt.Sprintf("warning: %s is on %s: nothing written there meets a device; name another with %s", dir, p.FS, lab.DirVariable)
 	}
 	return "ok: " + p.String()
 }

@@ -5,32 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"latlab.example/common/host"
-	"latlab.example/rawblock/study"
+	"latlab.example/common/lab"
 )
-
-// realFiles is the folder for real files, or the one that theirs will be made in.
-func realFiles() (string, error) {
-	if dir := os.Getenv(study.DirVariable); dir != "" {
-		return dir, nil
-	}
-	return os.UserCacheDir()
-}
 
 // fingerprint is this host's, with what lies under the folder for real files.
 func fingerprint(ctx context.Context) (host.Fingerprint, error) {
-	dir, err := realFiles()
+	dir, err := lab.RealDir()
 	if err != nil {
-		return host.Read(ctx)
+		return host.Read(ctx) // rigs on a real file will say so
 	}
 	f, err := host.Read(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if os.Getenv(study.DirVariable) == "" {
-			return host.Read(ctx) // a cache folder that was never used
-		}
-		err = fmt.Errorf("%w; %s must name an existing folder", err, study.DirVariable)
+		err = fmt.Errorf("%w; %s must name an existing folder", err, lab.DirVariable)
 	}
 	return f, err
 }

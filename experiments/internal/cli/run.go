@@ -17,7 +17,6 @@ import (
 	"latlab.example/experiments/results"
 	"latlab.example/experiments/runner"
 	"latlab.example/experiments/stats"
-	"latlab.example/rawblock/study"
 )
 
 // runFlags are the flags of latlab run.
@@ -61,7 +60,7 @@ differ from the baseline in one factor.`,
 	flags.DurationVar(&f.budget, "budget", 10*time.Minute, "wall time for all rigs together")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of order and trials (default random; it is printed)")
 	flags.StringVar(&f.out, "out", "results", "folder for result files")
-	flags.StringVar(&f.dir, "dir", "", "existing folder where rigs on a real file make their nameless file; sets "+study.DirVariable)
+	flags.StringVar(&f.dir, "dir", "", "existing folder where rigs on a real file make their nameless file; sets "+lab.DirVariable)
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	return cmd
 }
@@ -95,8 +94,8 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 		return err
 	}
 	if f.dir != "" {
-		if err := os.Setenv(study.DirVariable, f.dir); err != nil {
-			return fmt.Errorf("set %s: %w", study.DirVariable, err)
+		if err := os.Setenv(lab.DirVariable, f.dir); err != nil {
+			return fmt.Errorf("set %s: %w", lab.DirVariable, err)
 		}
 	}
 	jobs, notes, err := f.jobs(ctx, x)
@@ -141,7 +140,12 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 			break
 		}
 		if !r.Set.Measured() {
-			errs = append(errs, fmt.Errorf("%s on rig %s: nothing was measured: every arm was refused; see latlab doctor", x.Name, j.rig.Name()))
+			err := fmt.Errorf("%s on rig %s: nothing was measured: every arm was refused; see latlab doctor", x.Name, j.rig.Name())
+			if len(f.rigs) == 0 && len(jobs) > 1 { // one of all that there are: the others count
+				fmt.Fprintln(e.err, "latlab: "+err.Error())
+			} else {
+				errs = append(errs, err)
+			}
 		}
 	}
 	if f.json {
