@@ -38,7 +38,7 @@ func (k Kind) wall() bool { return k >= KindEmulated }
 var (
 	// ErrRefused occurs when a fake isn't the device that it claims to be: its
 	// calibration is off by more than its tolerance.
-	ErrRefused = errors.New("refused")
+	ErrRefused = errors.New("not the device that it claims to be")
 	// ErrUnavailable occurs when a real rig lacks what it needs here.
 	ErrUnavailable = errors.New("not available here")
 )

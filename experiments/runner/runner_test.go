@@ -221,7 +221,7 @@ func TestRefusedRowsDoNotStopTheRun(t *testing.T) {
 	if len(refused) != 1 || !errors.Is(refused[0].Reason, lab.ErrRefused) {
 		t.Fatalf("refused %v; want the batch alone", refused)
 	}
-	if got, want := refused[0].Reason.Error(), "refused: asked for 50us, got 80us; close other programs"; got != want {
+	if got, want := refused[0].Reason.Error(), "not the device that it claims to be: asked for 50us, got 80us; close other programs"; got != want {
 		t.Errorf("reason %q; want %q", got, want)
 	}
 	if s.Blocks != 2 || len(s.Rows[0].Trials) != 2 {

@@ -140,7 +140,7 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 			break
 		}
 		if !r.Set.Measured() {
-			err := fmt.Errorf("%s on rig %s: nothing was measured: every arm was refused; see latlab doctor", x.Name, j.rig.Name())
+			err := fmt.Errorf("%s on rig %s: nothing was measured: every arm was refused, the first since: %w", x.Name, j.rig.Name(), r.Set.Refused()[0].Reason)
 			if len(f.rigs) == 0 && len(jobs) > 1 { // one of all that there are: the others count
 				fmt.Fprintln(e.err, "latlab: "+err.Error())
 			} else {
