@@ -195,12 +195,11 @@ func TestOuterContext(t *testing.T) {
 func TestStuck(t *testing.T) {
 	defer bubble.SetGrace(50 * time.Millisecond)()
 	var mu sync.Mutex
-	var end sync.WaitGroup
-	end.Add(1)
+	end := make(chan struct{})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err := bubble.Run(ctx, func(ctx context.Context) error {
-		defer end.Done()
+		defer close(end)
 		mu.Lock()
 		done := make(chan bool)
 		go func() {
@@ -226,7 +225,7 @@ func TestStuck(t *testing.T) {
 		t.Errorf("the sleeper is said to stop the clock: %v", g)
 	}
 	mu.Unlock()
-	end.Wait()
+	<-end
 }
 
 func TestManyRuns(t *testing.T) {
