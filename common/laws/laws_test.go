@@ -197,7 +197,7 @@ func TestClosedTendsToMMC(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := q.Service + wait
-		var table [7]float64
+		var table [6]float64
 		for i := range table {
 			users := 100 << i
 			p, err := Closed{users, float64(users)/q.PerSec - want, []Station{{"station", q.Service, q.Servers}}}.Solve()
@@ -305,6 +305,25 @@ func TestClosedInvariants(t *testing.T) {
 	}
 	if err := quick.Check(property, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// The unit of time doesn't matter: factors of any size keep their digits.
+func TestClosedHasNoScale(t *testing.T) {
+	network := func(unit float64) Closed {
+		return Closed{200, 1 * unit, []Station{{"pool", 0.1 * unit, 12}, {"sink", 0.004 * unit, 1}, {"net", 0.02 * unit, Unlimited}}}
+	}
+	want, err := network(1).Solve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unit := range []float64{1e-15, 1e-9, 1e9, 1e15} {
+		got, err := network(unit).Solve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "throughput", got.PerSec*unit, want.PerSec, 1e-12)
+		near(t, "pool", got.Stations[0].InFlight, want.Stations[0].InFlight, 1e-11)
 	}
 }
 

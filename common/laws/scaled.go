@@ -42,8 +42,24 @@ func (a scaled) over(b scaled) float64 { return math.Ldexp(a.frac/b.frac, a.exp-
 func convolve(a, b []scaled) []scaled {
 	out := make([]scaled, len(a))
 	for n := range out {
+		// All terms are brought to the exponent of the largest.
+		top := math.MinInt
 		for j := range n + 1 {
-			out[n] = out[n].add(a[j].mul(b[n-j]))
+			if x, y := a[j], b[n-j]; x.frac != 0 && y.frac != 0 {
+				top = max(top, x.exp+y.exp)
+			}
+		}
+		sum := 0.0
+		for j := range n + 1 {
+			x, y := a[j], b[n-j]
+			if d := x.exp + y.exp - top; -128 < d && d <= 0 { // less is below the last digit of any sum, more has a zero
+				// The conversions keep arm64 from fusing, so that all machines agree.
+				sum += float64(float64(x.frac*y.frac) * math.Float64frombits(uint64(1023+d)<<52)) // x 2^d
+			}
+		}
+		out[n] = scale(sum)
+		if sum != 0 {
+			out[n].exp += top
 		}
 	}
 	return out
