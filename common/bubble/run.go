@@ -46,9 +46,10 @@ func Run(ctx context.Context, f func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("bubble: not started: %w", context.Cause(ctx))
 	}
-	b := &bubble{outer: ctx, f: f, over: make(chan struct{})}
+	// A context makes its channel when it is first asked for it: ask outside.
+	b := &bubble{outer: ctx, done: ctx.Done(), f: f, over: make(chan struct{})}
 	go b.host()
-	if ctx.Done() == nil {
+	if b.done == nil {
 		<-b.over
 		return b.result()
 	}
@@ -59,6 +60,7 @@ func Run(ctx context.Context, f func(context.Context) error) error {
 // goroutines until over is closed, then to Run.
 type bubble struct {
 	outer context.Context
+	done  <-chan struct{} // outer's; nil if outer never ends
 	f     func(context.Context) error
 	over  chan struct{} // closed outside, when the bubble is over
 
@@ -91,7 +93,7 @@ func (b *bubble) inside() {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(b.outer))
-	if b.outer.Done() != nil {
+	if b.done != nil {
 		go b.watch(ctx, cancel)
 	}
 	done := make(chan struct{})

@@ -29,7 +29,7 @@ const (
 func (b *bubble) attend() error {
 	tick := time.NewTicker(wallTick)
 	defer tick.Stop()
-	done := b.outer.Done()
+	done := b.done
 	var late <-chan time.Time
 	for {
 		select {
