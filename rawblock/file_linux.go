@@ -36,7 +36,7 @@ func TempFile(dir string, size int64) (*File, error) {
 	}
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_DIRECT|unix.O_CLOEXEC, 0o600)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
-		return nil, fmt.Errorf("rawblock: file in %s: %w: no nameless files or no direct I/O there (%v); name a folder on ext4, xfs or btrfs", dir, ErrFileSystem, err)
+		return nil, fmt.Errorf("rawblock: file in %s: %w: no nameless files or no direct I/O there (%w); name a folder on ext4, xfs or btrfs", dir, ErrFileSystem, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("rawblock: file in %s: %w; name a folder that you may write to", dir, err)
 	}

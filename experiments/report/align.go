@@ -10,7 +10,7 @@ func align(rows [][]string) string {
 	var s strings.Builder
 	t := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		t.Write([]byte(strings.Join(r, "\t") + "\n")) // a strings.Builder takes everything
+		_, _ = t.Write([]byte(strings.Join(r, "\t") + "\n")) // a strings.Builder takes everything
 	}
 	t.Flush()
 	return s.String()

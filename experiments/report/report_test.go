@@ -124,8 +124,13 @@ func TestFormats(t *testing.T) {
 		{Change(lab.Interval{Lo: 2, Mid: 2, Hi: 2}), "+100.0%"},
 		{Change(lab.Interval{Lo: -inf, Mid: 2, Hi: inf}), "+100.0% [unknown]"},
 		{Change(lab.Interval{Lo: -inf, Mid: nan, Hi: inf}), "unknown"},
-		{P(0), "exact"}, {P(0.0004), "<0.001"}, {P(0.0416), "0.042"}, {P(1), "1.000"}, {P(nan), "-"},
-		{floor(0.0123), "1.2 %"}, {floor(inf), "unknown"},
+		{P(0), "exact"},
+		{P(0.0004), "<0.001"},
+		{P(0.0416), "0.042"},
+		{P(1), "1.000"},
+		{P(nan), "-"},
+		{floor(0.0123), "1.2 %"},
+		{floor(inf), "unknown"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q; want %q", tt.got, tt.want)

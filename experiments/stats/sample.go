@@ -64,10 +64,10 @@ type Comparison struct {
 
 // Change is B's median over A's: 1 if they are equal, NaN if only A's is 0.
 func (c Comparison) Change() float64 {
-	switch {
-	case c.A.Mid == c.B.Mid:
+	if c.A.Mid == c.B.Mid {
 		return 1
-	case c.A.Mid == 0:
+	}
+	if c.A.Mid == 0 {
 		return math.NaN()
 	}
 	return c.B.Mid / c.A.Mid

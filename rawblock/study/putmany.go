@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -106,11 +107,12 @@ func options(a lab.Arm, rec *metrics.Recorder) rawblock.Options {
 func (s *subject) Trial(ctx context.Context, t *lab.Trial) error {
 	s.trial = t
 	s.rec.Reset()
-	r := rand.NewChaCha8([32]byte{byte(t.Seed), byte(t.Seed >> 8), byte(t.Seed >> 16), byte(t.Seed >> 24)})
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], t.Seed)
+	r := rand.NewChaCha8(seed)
 	for _, o := range s.objects {
-		r.Read(o)
+		_, _ = r.Read(o) // never fails
 	}
-	defer s.clear()
 	if err := s.clear(); err != nil {
 		return err
 	}

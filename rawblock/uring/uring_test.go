@@ -106,7 +106,7 @@ func TestBadEntryFailsTheBatchOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Munmap(forbidden)
+	t.Cleanup(func() { _ = unix.Munmap(forbidden) })
 	for name, spoil := range map[string]func(w *rawblock.Write){
 		"unaligned":  func(w *rawblock.Write) { w.Off++ },
 		"unreadable": func(w *rawblock.Write) { w.Buf = forbidden },

@@ -174,6 +174,9 @@ func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budge
 		return report.Run{}, err
 	}
 	files, werr := results.Write(f.out, set, results.ReadBuild())
+	if werr != nil {
+		werr = fmt.Errorf("%w; name another folder with --out", werr)
+	}
 	return report.Run{Set: set, Analysis: stats.Analyse(set), Files: files}, errors.Join(err, werr)
 }
 
