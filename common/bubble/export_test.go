@@ -11,3 +11,6 @@ func SetGrace(d time.Duration) (restore func()) {
 
 // ParseGoroutine is for the test of its own.
 var ParseGoroutine = parseGoroutine
+
+// RaceEnabled says whether the race detector is on.
+const RaceEnabled = raceEnabled

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -17,54 +15,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" {
-		child()
+	if name := os.Getenv(childEnv); name != "" {
+		children[name]()
 		return
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// childEnv makes the test binary do what a new Go release may make crash.
-const childEnv = "BUBBLE_TEST_CHILD"
-
-func child() {
-	err := bubble.Run(context.Background(), func(context.Context) error {
-		time.Sleep(time.Hour)
-		if h := time.Now().UTC().Hour(); h != 1 {
-			return fmt.Errorf("it is %d o'clock", h)
-		}
-		return nil
-	})
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	err = bubble.Run(context.Background(), func(context.Context) error {
-		<-make(chan int)
-		return nil
-	})
-	var blocked *bubble.BlockedError
-	if !errors.Is(err, bubble.ErrDeadlock) || !errors.As(err, &blocked) || len(blocked.Goroutines) != 1 {
-		fmt.Printf("a deadlock was reported as: %v\n", err)
-		os.Exit(1)
-	}
-	fmt.Println("alive")
-}
-
-// If this test fails, the Go release changed what the package relies on: that
-// synctest.Test takes a zero testing.T, or how a dump names bubbles. It looks
-// at a child process, as the change may show as a crash.
-func TestGoReleaseStillAllowsBubbles(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childEnv+"=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil || string(out) != "alive\n" {
-		t.Fatalf("%s doesn't run bubbles with a zero testing.T: %v\n%s", runtime.Version(), err, out)
-	}
 }
 
 func TestRunGivesVirtualTime(t *testing.T) {
