@@ -37,9 +37,10 @@ func TestHTTPIsTheSameEachTime(t *testing.T) {
 	}
 	t.Logf("%v; %v of wall-clock time a run", first, time.Since(wall)/time.Duration(runs))
 
-	// A user thinks 1 s and waits for about 32 ms.
+	// A user thinks 1 s and waits for about 32 ms. With the shorter load the
+	// deviation of the mean is 0.017: here are five of it.
 	perUser := float64(first.Requests) / float64(load.Users) / load.Span.Seconds()
-	if perUser < 0.9 || perUser > 1 {
+	if perUser < 0.885 || perUser > 1.055 {
 		t.Errorf("%.3f requests a second from each user, want about 0.97", perUser)
 	}
 	load.Seed++
