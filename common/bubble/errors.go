@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// Errors that Run wraps. Those of the function itself are wrapped as they are.
+// Errors that Run wraps. What the function itself returns is returned as it is.
 var (
 	// ErrDeadlock occurs when every goroutine is blocked, no timer is set, and
 	// the function hasn't returned. The error is a *BlockedError.
