@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"latlab.example/common/metrics"
 )
 
 // spinPart is left to watching the clock at the end of a wait. It is more than
@@ -28,6 +30,8 @@ type spinner struct {
 	// written with mu held, and read by the leader without.
 	first atomic.Int64
 
+	late *metrics.Histogram // how long after their deadlines waits were released
+
 	mu      sync.Mutex
 	leading bool   // guarded by mu: a waiter leads or was told to
 	parked  parked // guarded by mu
@@ -45,7 +49,7 @@ type waiting struct {
 var waitings = sync.Pool{New: func() any { return &waiting{wake: make(chan bool, 1)} }}
 
 func newSpinner() *spinner {
-	s := &spinner{epoch: time.Now()}
+	s := &spinner{epoch: time.Now(), late: metrics.NewHistogram()}
 	s.first.Store(never)
 	return s
 }
@@ -115,6 +119,7 @@ func (s *spinner) lead(ctx context.Context, at int64) error {
 			s.release(now)
 		}
 		if now >= at {
+			s.late.Record(now - at)
 			s.handOver()
 			return nil
 		}
@@ -133,7 +138,10 @@ func (s *spinner) release(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.parked) > 0 && s.parked[0].at <= now {
-		s.wakeFirst(false)
+		late := now - s.parked[0].at
+		if s.wakeFirst(false) {
+			s.late.Record(late)
+		}
 	}
 	s.noteFirst()
 }

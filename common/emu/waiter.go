@@ -38,7 +38,7 @@ var (
 	//
 	// Spin can't be used in a testing/synctest bubble, where the clock stands
 	// still while a goroutine runs. It returns [ErrBubble] there.
-	Spin Waiter = newSpinner()
+	Spin = newSpinner()
 
 	// Sleep waits with a plain timer. In a testing/synctest bubble it is
 	// exact. In wall-clock time a short wait takes about a millisecond, so

@@ -3,7 +3,6 @@ package fake_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"testing/quick"
@@ -263,24 +262,5 @@ func TestNoSleepsInTheFake(t *testing.T) {
 	}
 	for _, f := range found {
 		t.Errorf("%s: a fake waits with its rig's emu.Waiter", f)
-	}
-}
-
-// BenchmarkCalibration shows what the fake achieves, with the tolerance that
-// decides whether its rows are reported.
-func BenchmarkCalibration(b *testing.B) {
-	for _, callers := range []int{1, 10, 100, 1000} {
-		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
-			var p50, p99 time.Duration
-			for b.Loop() {
-				c, err := fake.Calibrate(b.Context(), 50*us, callers)
-				if err != nil && !errors.Is(err, emu.ErrOffTolerance) {
-					b.Fatal(err)
-				}
-				p50, p99 = c.P50, c.P99
-			}
-			b.ReportMetric(float64(p50)/1e3, "p50-us")
-			b.ReportMetric(float64(p99)/1e3, "p99-us")
-		})
 	}
 }

@@ -2,7 +2,9 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"latlab.example/common/emu"
@@ -21,25 +23,67 @@ func unbatchedHeaders(_ lab.Arm, l *emu.Sampler) (fake.Medium, error) {
 	return fake.UnbatchedHeaders{Latency: l}, nil
 }
 
-// openFake opens a store on a fake with the medium. Engine posix has no batches.
-func openFake(medium func(lab.Arm, *emu.Sampler) (fake.Medium, error)) lab.Open {
-	return func(_ context.Context, a lab.Arm) (lab.Subject, error) {
-		m, err := medium(a, emu.NewSampler(emu.Constant(latency.Of(a)), 0))
-		if err != nil {
-			return nil, err
-		}
-		// Twice the keys, so that a PutMany doesn't write where the last one did.
-		slot := slotSize(a, fakeBlock)
-		dev, err := fake.New(fake.Config{Size: int64(2*keys.Of(a)) * slot, Block: fakeBlock, Medium: m, Waiter: emu.Spin})
-		if err != nil {
-			return nil, err
-		}
-		read := func() (usage, error) { return fakeUsage(dev.Use()), nil }
-		if rawblock.EngineToggle.Of(a) == rawblock.Posix {
-			return newSubject(dev, a, read)
-		}
-		return newSubject(fake.Batching{Device: dev}, a, read)
+// medium makes what lies behind an arm's fake device.
+type medium func(lab.Arm, *emu.Sampler) (fake.Medium, error)
+
+// emulated is the rig of a fake with the medium.
+func emulated(name string, m medium, assume []string) lab.Rig {
+	return lab.Emulated(name, append(slices.Clip(assume), spun), m.calibrate, m.open).With(latency)
+}
+
+const spun = "waits are spun on this host's cores, which the code under test shares"
+
+// open makes a store on a fake. Engine posix has no batches.
+func (m medium) open(_ context.Context, a lab.Arm) (lab.Subject, error) {
+	behind, err := m(a, emu.NewSampler(emu.Constant(latency.Of(a)), 0))
+	if err != nil {
+		return nil, err
 	}
+	// Twice the keys, so that a PutMany doesn't write where the last one did.
+	size := int64(2*keys.Of(a)) * slotSize(a, fakeBlock)
+	dev, err := fake.New(fake.Config{Size: size, Block: fakeBlock, Medium: behind, Waiter: emu.Spin})
+	if err != nil {
+		return nil, err
+	}
+	var under rawblock.Device = fake.Batching{Device: dev}
+	if rawblock.EngineToggle.Of(a) == rawblock.Posix {
+		under = dev
+	}
+	return newSubject(under, a, func() (usage, error) { return fakeUsage(dev.Use()), nil })
+}
+
+const (
+	calibrateFor = 100 * time.Millisecond
+	calibrations = 3 // how often a fake may try: a disturbance of the host passes
+)
+
+// calibrate runs the arm itself for a while, and looks how well its device kept
+// time under that load.
+func (m medium) calibrate(ctx context.Context, a lab.Arm) (text string, err error) {
+	s, err := m.open(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for try := 1; ; try++ {
+		c, err := emu.CalibrateLoad(latency.Of(a), callers(a), func() error {
+			return s.Trial(ctx, &lab.Trial{Plan: lab.Plan{Min: calibrateFor}})
+		})
+		if err == nil || try == calibrations || !errors.Is(err, emu.ErrOffTolerance) {
+			return fmt.Sprintf("%v, try %d of %d", c, try, calibrations), err
+		}
+	}
+}
+
+// callers is how many goroutines of an arm use its device at once.
+func callers(a lab.Arm) int {
+	switch rawblock.StrategyToggle.Of(a) {
+	case rawblock.FanOut:
+		return keys.Of(a)
+	case rawblock.Pool:
+		return min(rawblock.DefaultWorkers, keys.Of(a))
+	}
+	return 1
 }
 
 const fakeBlock = 4096
@@ -59,24 +103,4 @@ func (u fakeUsage) since(earlier usage, took time.Duration) (deviceUse, error) {
 		writes: writes,
 		size:   float64(u.Bytes-e.Bytes) / writes,
 	}, nil
-}
-
-// calibrations is how often a fake may try: a disturbance of the host passes.
-const calibrations = 3
-
-// calibrate lets as many callers wait as the arm will have.
-func calibrate(ctx context.Context, a lab.Arm) (string, error) {
-	callers := 1
-	switch rawblock.StrategyToggle.Of(a) {
-	case rawblock.FanOut:
-		callers = keys.Of(a)
-	case rawblock.Pool:
-		callers = min(rawblock.DefaultWorkers, keys.Of(a))
-	}
-	for try := 1; ; try++ {
-		c, err := fake.Calibrate(ctx, latency.Of(a), callers)
-		if err == nil || try == calibrations || ctx.Err() != nil {
-			return fmt.Sprintf("%v, try %d of %d", c, try, calibrations), err
-		}
-	}
 }

@@ -48,14 +48,12 @@ var PutMany = lab.Experiment{
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(queueDepth, lab.Up),
 	Stages:   rawblock.Stages,
 	Rigs: []lab.Rig{
-		lab.Emulated("channels", append(fake.ChannelsAssumptions, spun), calibrate, openFake(channelled)).With(latency, channels),
-		lab.Emulated("one-wait", append(fake.OneWaitAssumptions, spun), calibrate, openFake(oneWait)).With(latency),
-		lab.Emulated("unbatched-headers", append(fake.UnbatchedHeadersAssumptions, spun), calibrate, openFake(unbatchedHeaders)).With(latency),
+		emulated("channels", channelled, fake.ChannelsAssumptions).With(channels),
+		emulated("one-wait", oneWait, fake.OneWaitAssumptions),
+		emulated("unbatched-headers", unbatchedHeaders, fake.UnbatchedHeadersAssumptions),
 		lab.Real("file", probeFile, openFile),
 	},
 }
-
-const spun = "waits are spun on this host's cores, which the code under test shares"
 
 // subject puts the same keys again and again, deleting them in between.
 type subject struct {
