@@ -71,7 +71,7 @@ func (f *File) writeAll() error {
 	}
 	defer unmapPages(zeros)
 	for off := int64(0); off < f.size; off += chunk {
-		w := Write{Off: off, Buf: zeros[:min(chunk, f.size-off)]}
+		w := IO{Off: off, Buf: zeros[:min(chunk, f.size-off)]}
 		if err := f.Write(context.Background(), w); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Write writes with one pwrite.
-func (f *File) Write(ctx context.Context, w Write) error {
+func (f *File) Write(ctx context.Context, w IO) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -116,6 +116,22 @@ func (f *File) Write(ctx context.Context, w Write) error {
 			return fmt.Errorf("write %d bytes at %d: %w: %d bytes", len(w.Buf), w.Off, ErrShortWrite, n)
 		}
 		return nil
+	}
+}
+
+// Flush waits until the device has made every completed write durable, with
+// fdatasync.
+func (f *File) Flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for {
+		if err := unix.Fdatasync(f.Fd()); err != unix.EINTR {
+			if err != nil {
+				err = fmt.Errorf("flush: %w", err)
+			}
+			return err
+		}
 	}
 }
 

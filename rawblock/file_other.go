@@ -19,10 +19,11 @@ func TempFile(string, int64) (*File, error) {
 func (*File) unreachable() string { panic("rawblock: no File is ever made here") }
 
 // The methods of a Device, which nothing can reach.
-func (f *File) Dir() string                        { return f.unreachable() }
-func (f *File) Fd() int                            { return len(f.unreachable()) }
-func (f *File) BlockSize() int                     { return len(f.unreachable()) }
-func (f *File) Size() int64                        { return int64(len(f.unreachable())) }
-func (f *File) ReadAt([]byte, int64) (int, error)  { return len(f.unreachable()), nil }
-func (f *File) Write(context.Context, Write) error { f.unreachable(); return nil }
-func (f *File) Close() error                       { f.unreachable(); return nil }
+func (f *File) Dir() string                       { return f.unreachable() }
+func (f *File) Fd() int                           { return len(f.unreachable()) }
+func (f *File) BlockSize() int                    { return len(f.unreachable()) }
+func (f *File) Size() int64                       { return int64(len(f.unreachable())) }
+func (f *File) ReadAt([]byte, int64) (int, error) { return len(f.unreachable()), nil }
+func (f *File) Write(context.Context, IO) error   { f.unreachable(); return nil }
+func (f *File) Flush(context.Context) error       { f.unreachable(); return nil }
+func (f *File) Close() error                      { f.unreachable(); return nil }

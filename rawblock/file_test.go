@@ -79,7 +79,7 @@ func TestFileFails(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Write(t.Context(), rawblock.Write{Buf: buf}); err == nil {
+	if err := f.Write(t.Context(), rawblock.IO{Buf: buf}); err == nil {
 		t.Error("write to a closed file: no error")
 	}
 	if _, err := f.ReadAt(buf, 0); err == nil {

@@ -126,7 +126,7 @@ func (p put) batch(ctx context.Context) (PutResult, error) {
 		p.settle(picked, slots, false)
 		return res, fmt.Errorf("put %d keys: %w; nothing was written", len(p.keys), err)
 	}
-	ws := make([]Write, 0, 2*len(picked))
+	ws := make([]IO, 0, 2*len(picked))
 	rest := arena
 	for n, i := range picked {
 		used := s.geo.used(len(p.objects[i]))
@@ -176,7 +176,7 @@ func (p put) one(ctx context.Context, i int, track metrics.Track) (PutResult, er
 		return res, fmt.Errorf("put %v: %w", p.keys[i], err)
 	}
 	s.geo.fill(buf, p.keys[i], p.objects[i])
-	ws := s.geo.writes(make([]Write, 0, 2), s.offset(slots[0]), buf)
+	ws := s.geo.writes(make([]IO, 0, 2), s.offset(slots[0]), buf)
 	req.End(track, StagePrepare, mark)
 
 	mark = req.Start()

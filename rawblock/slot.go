@@ -82,14 +82,14 @@ func (g geometry) fill(buf []byte, k Key, payload []byte) {
 }
 
 // writes appends what must be written for a filled buffer at offset off.
-func (g geometry) writes(ws []Write, off int64, buf []byte) []Write {
+func (g geometry) writes(ws []IO, off int64, buf []byte) []IO {
 	if g.layout == Aligned {
-		return append(ws, Write{Off: off, Buf: buf})
+		return append(ws, IO{Off: off, Buf: buf})
 	}
 	at := g.payloadAt()
-	ws = append(ws, Write{Off: off, Buf: buf[:at], HeaderOnly: true})
+	ws = append(ws, IO{Off: off, Buf: buf[:at], HeaderOnly: true})
 	if at < len(buf) {
-		ws = append(ws, Write{Off: off + int64(at), Buf: buf[at:]})
+		ws = append(ws, IO{Off: off + int64(at), Buf: buf[at:]})
 	}
 	return ws
 }

@@ -196,14 +196,14 @@ type counting struct {
 	singles, calls int
 }
 
-func (c *counting) Write(ctx context.Context, w rawblock.Write) error {
+func (c *counting) Write(ctx context.Context, w rawblock.IO) error {
 	c.mu.Lock()
 	c.singles++
 	c.mu.Unlock()
 	return c.Batcher.Write(ctx, w)
 }
 
-func (c *counting) WriteBatch(ctx context.Context, ws []rawblock.Write, submitted func()) error {
+func (c *counting) WriteBatch(ctx context.Context, ws []rawblock.IO, submitted func()) error {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
@@ -297,13 +297,13 @@ type gated struct {
 	arrived, let chan struct{}
 }
 
-func (g *gated) Write(ctx context.Context, w rawblock.Write) error {
+func (g *gated) Write(ctx context.Context, w rawblock.IO) error {
 	g.arrived <- struct{}{}
 	<-g.let
 	return g.Batcher.Write(ctx, w)
 }
 
-func (g *gated) WriteBatch(ctx context.Context, ws []rawblock.Write, submitted func()) error {
+func (g *gated) WriteBatch(ctx context.Context, ws []rawblock.IO, submitted func()) error {
 	g.arrived <- struct{}{}
 	<-g.let
 	return g.Batcher.WriteBatch(ctx, ws, submitted)

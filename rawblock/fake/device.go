@@ -80,30 +80,51 @@ func (d *Device) Use() Use {
 }
 
 // Write serves one request.
-func (d *Device) Write(ctx context.Context, w rawblock.Write) error {
-	return d.write(ctx, []rawblock.Write{w}, nil)
+func (d *Device) Write(ctx context.Context, w rawblock.IO) error {
+	return d.serve(ctx, "write", []rawblock.IO{w}, nil)
 }
+
+// ReadAt serves one request.
+func (d *Device) ReadAt(p []byte, off int64) (int, error) {
+	if err := d.serve(context.Background(), "read", []rawblock.IO{{Off: off, Buf: p}}, nil); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush costs nothing: what is written stays, as long as the process lives.
+func (d *Device) Flush(ctx context.Context) error { return ctx.Err() }
 
 // WriteBatch serves all requests as arriving together.
-func (b Batching) WriteBatch(ctx context.Context, ws []rawblock.Write, submitted func()) error {
-	return b.write(ctx, ws, submitted)
+func (b Batching) WriteBatch(ctx context.Context, ws []rawblock.IO, submitted func()) error {
+	return b.serve(ctx, "write", ws, submitted)
 }
 
-func (d *Device) write(ctx context.Context, ws []rawblock.Write, submitted func()) error {
+// ReadBatch serves all requests as arriving together.
+func (b Batching) ReadBatch(ctx context.Context, rs []rawblock.IO) error {
+	return b.serve(ctx, "read", rs, nil)
+}
+
+func (d *Device) serve(ctx context.Context, op string, ios []rawblock.IO, submitted func()) error {
+	for i := range ios {
+		ios[i].Err = rawblock.ErrNotDone
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, w := range ws {
-		if err := d.check("write", w.Buf, w.Off); err != nil {
+	for _, x := range ios {
+		if err := d.check(op, x.Buf, x.Off); err != nil {
 			return err
 		}
 	}
 	d.mu.Lock()
-	done, stay := d.cfg.Medium.Serve(d.cfg.Waiter.Now(), ws)
-	d.use.Stay += stay
-	d.use.Writes += int64(len(ws))
-	for _, w := range ws {
-		d.use.Bytes += int64(len(w.Buf))
+	done, stay := d.cfg.Medium.Serve(d.cfg.Waiter.Now(), ios)
+	if op == "write" {
+		d.use.Stay += stay
+		d.use.Writes += int64(len(ios))
+		for _, x := range ios {
+			d.use.Bytes += int64(len(x.Buf))
+		}
 	}
 	d.mu.Unlock()
 	if submitted != nil {
@@ -112,28 +133,13 @@ func (d *Device) write(ctx context.Context, ws []rawblock.Write, submitted func(
 
 	var late time.Duration
 	var failed error
-	for _, w := range ws {
-		whole := len(w.Buf)
-		if f, ok := d.cfg.Faults.Next("write"); ok {
-			half := whole / 2 / d.cfg.Block * d.cfg.Block
-			var err error
-			switch f.Kind {
-			case emu.Slow:
-				late = max(late, f.Delay)
-			case emu.Short:
-				whole = half
-				err = fmt.Errorf("%w: %d bytes: %w", rawblock.ErrShortWrite, half, f.Err())
-			case emu.Torn:
-				whole = half
-			default: // the request fails and changes nothing
-				whole = 0
-				err = f.Err()
-			}
-			if err != nil && failed == nil {
-				failed = fmt.Errorf("write %d bytes at %d: %w", len(w.Buf), w.Off, err)
-			}
+	for i := range ios {
+		x := &ios[i]
+		delay, err := d.move(op, *x)
+		late = max(late, delay)
+		if x.Err = err; err != nil && failed == nil {
+			failed = err
 		}
-		copy(d.data[w.Off:], w.Buf[:whole])
 	}
 	if err := d.cfg.Waiter.Until(ctx, done.Add(late)); err != nil {
 		return err
@@ -141,31 +147,36 @@ func (d *Device) write(ctx context.Context, ws []rawblock.Write, submitted func(
 	return failed
 }
 
-// ReadAt serves one request.
-func (d *Device) ReadAt(p []byte, off int64) (int, error) {
-	if err := d.check("read", p, off); err != nil {
-		return 0, err
-	}
-	d.mu.Lock()
-	done, _ := d.cfg.Medium.Serve(d.cfg.Waiter.Now(), []rawblock.Write{{Off: off, Buf: p}})
-	d.mu.Unlock()
-	whole := len(p)
-	var failed error
-	if f, ok := d.cfg.Faults.Next("read"); ok {
-		switch f.Kind {
-		case emu.Slow:
-			done = done.Add(f.Delay)
-		case emu.Short, emu.Torn:
-			whole = len(p) / 2 / d.cfg.Block * d.cfg.Block
-			failed = fmt.Errorf("read %d bytes at %d: %w: %w", len(p), off, io.ErrUnexpectedEOF, f.Err())
-		default:
-			whole, failed = 0, fmt.Errorf("read %d bytes at %d: %w", len(p), off, f.Err())
+// move copies a request's bytes as its fault allows. A short or torn request
+// moves the first half of its blocks; only a torn write hides it.
+func (d *Device) move(op string, x rawblock.IO) (late time.Duration, err error) {
+	n := len(x.Buf)
+	if f, ok := d.cfg.Faults.Next(op); ok {
+		half := n / 2 / d.cfg.Block * d.cfg.Block
+		switch {
+		case f.Kind == emu.Slow:
+			late = f.Delay
+		case f.Kind == emu.Torn && op == "write":
+			n = half
+		case f.Kind == emu.Short || f.Kind == emu.Torn:
+			n, err = half, rawblock.ErrShortWrite
+			if op == "read" {
+				err = io.ErrUnexpectedEOF
+			}
+			err = fmt.Errorf("%w: %d bytes: %w", err, half, f.Err())
+		default: // the request fails and changes nothing
+			n, err = 0, f.Err()
 		}
 	}
-	if err := d.cfg.Waiter.Until(context.Background(), done); err != nil {
-		return 0, err
+	if op == "read" {
+		copy(x.Buf[:n], d.data[x.Off:])
+	} else {
+		copy(d.data[x.Off:], x.Buf[:n])
 	}
-	return copy(p[:whole], d.data[off:]), failed
+	if err != nil {
+		err = fmt.Errorf("%s %d bytes at %d: %w", op, len(x.Buf), x.Off, err)
+	}
+	return late, err
 }
 
 func (d *Device) check(what string, p []byte, off int64) error {

@@ -32,12 +32,12 @@ func channels(t testing.TB, k int, d time.Duration, perChannel int64) fake.Mediu
 }
 
 // pairs are the writes of n keys in the study's layout: header, payload.
-func pairs(n int) []rawblock.Write {
-	var ws []rawblock.Write
+func pairs(n int) []rawblock.IO {
+	var ws []rawblock.IO
 	for i := range n {
 		off := int64(i) * 2 * block
-		ws = append(ws, rawblock.Write{Off: off, Buf: make([]byte, block), HeaderOnly: true},
-			rawblock.Write{Off: off + block, Buf: make([]byte, block)})
+		ws = append(ws, rawblock.IO{Off: off, Buf: make([]byte, block), HeaderOnly: true},
+			rawblock.IO{Off: off + block, Buf: make([]byte, block)})
 	}
 	return ws
 }
@@ -82,7 +82,7 @@ func TestChannelsServeNoMoreThanK(t *testing.T) {
 		var ends []time.Time
 		for _, gap := range gaps {
 			now = now.Add(time.Duration(gap) * us)
-			done, stay := m.Serve(now, []rawblock.Write{{Buf: make([]byte, block)}})
+			done, stay := m.Serve(now, []rawblock.IO{{Buf: make([]byte, block)}})
 			if stay < 50*us || done.Sub(now) != stay {
 				return false
 			}
@@ -141,7 +141,7 @@ func TestCallersShareTheDevice(t *testing.T) {
 			start := time.Now()
 			for i := range 4 {
 				go func() {
-					if err := d.Write(t.Context(), rawblock.Write{Off: int64(i) * block, Buf: make([]byte, block)}); err != nil {
+					if err := d.Write(t.Context(), rawblock.IO{Off: int64(i) * block, Buf: make([]byte, block)}); err != nil {
 						t.Error(err)
 					}
 				}()
@@ -178,11 +178,11 @@ func TestFaults(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := device(t, fake.OneWait{Latency: constant(50 * us)}, test.fault)
-			if err := d.Write(t.Context(), rawblock.Write{Buf: old}); err != nil {
+			if err := d.Write(t.Context(), rawblock.IO{Buf: old}); err != nil {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			err := d.Write(t.Context(), rawblock.Write{Buf: new})
+			err := d.Write(t.Context(), rawblock.IO{Buf: new})
 			if (err != nil) != test.fails || test.fails && !errors.Is(err, test.is) {
 				t.Errorf("%s: %v", test.fault, err)
 			}
@@ -208,7 +208,7 @@ func TestReadFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := device(t, fake.OneWait{Latency: constant(50 * us)}, "read:short@1;read:error@2;read:slow(1ms)@3")
 		buf := make([]byte, 2*block)
-		if n, err := d.ReadAt(buf, 0); n != block || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if n, err := d.ReadAt(buf, 0); n != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("short: %d, %v", n, err)
 		}
 		if n, err := d.ReadAt(buf, 0); n != 0 || !errors.Is(err, emu.ErrInjected) {
@@ -228,7 +228,7 @@ func TestBadRequestsAndConfigs(t *testing.T) {
 		n   int
 		is  error
 	}{{1, block, fake.ErrUnaligned}, {0, block - 1, fake.ErrUnaligned}, {0, 0, fake.ErrUnaligned}, {64 * block, block, nil}, {-block, block, nil}} {
-		err := d.Write(t.Context(), rawblock.Write{Off: test.off, Buf: make([]byte, test.n)})
+		err := d.Write(t.Context(), rawblock.IO{Off: test.off, Buf: make([]byte, test.n)})
 		if err == nil || test.is != nil && !errors.Is(err, test.is) {
 			t.Errorf("write %d at %d: %v", test.n, test.off, err)
 		}

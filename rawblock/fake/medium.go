@@ -14,7 +14,7 @@ import (
 type Medium interface {
 	// Serve takes requests that arrive together at now and says when the last is
 	// complete, and how long they stayed in the device, added up.
-	Serve(now time.Time, ws []rawblock.Write) (done time.Time, stay time.Duration)
+	Serve(now time.Time, ws []rawblock.IO) (done time.Time, stay time.Duration)
 }
 
 // What each medium takes for granted, a sentence each.
@@ -41,7 +41,7 @@ const constantTime = "each request takes the same time, whatever its size"
 type OneWait struct{ Latency *emu.Sampler }
 
 // Serve takes the longest latency that is drawn.
-func (m OneWait) Serve(now time.Time, ws []rawblock.Write) (time.Time, time.Duration) {
+func (m OneWait) Serve(now time.Time, ws []rawblock.IO) (time.Time, time.Duration) {
 	var longest, stay time.Duration
 	for _, w := range ws {
 		d := m.Latency.Next(uint64(w.Off))
@@ -56,7 +56,7 @@ func (m OneWait) Serve(now time.Time, ws []rawblock.Write) (time.Time, time.Dura
 type UnbatchedHeaders struct{ Latency *emu.Sampler }
 
 // Serve adds up the headers' latencies and then takes the longest of the rest.
-func (m UnbatchedHeaders) Serve(now time.Time, ws []rawblock.Write) (time.Time, time.Duration) {
+func (m UnbatchedHeaders) Serve(now time.Time, ws []rawblock.IO) (time.Time, time.Duration) {
 	var headers, longest, stay time.Duration
 	for _, w := range ws {
 		d := m.Latency.Next(uint64(w.Off))
@@ -88,7 +88,7 @@ func NewChannels(k int, latency *emu.Sampler, perChannel int64) (*Channels, erro
 }
 
 // Serve gives each request to the channel that is free first.
-func (m *Channels) Serve(now time.Time, ws []rawblock.Write) (done time.Time, stay time.Duration) {
+func (m *Channels) Serve(now time.Time, ws []rawblock.IO) (done time.Time, stay time.Duration) {
 	for _, w := range ws {
 		start := m.freeAt[0]
 		if start.Before(now) {

@@ -129,10 +129,10 @@ func constant(d time.Duration) *emu.Sampler { return emu.NewSampler(emu.Constant
 // Batch predicts a row's batch+io_uring time: CPU for each key, and the fake's
 // own medium serving one submission of a header and a payload a key.
 func (f Fit) Batch(c Candidate, r Published) time.Duration {
-	ws := make([]rawblock.Write, 0, 2*r.Keys)
+	ws := make([]rawblock.IO, 0, 2*r.Keys)
 	for i := range r.Keys {
 		off := int64(i) * 8192
-		ws = append(ws, rawblock.Write{Off: off, HeaderOnly: true}, rawblock.Write{Off: off + 4096})
+		ws = append(ws, rawblock.IO{Off: off, HeaderOnly: true}, rawblock.IO{Off: off + 4096})
 	}
 	var start time.Time
 	done, _ := c.Medium(f.wait(r.Latency)).Serve(start, ws)

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -66,19 +67,24 @@ func Probe() error {
 }
 
 // Write does one write: one submission and one wait, in one system call.
-func (d *Device) Write(ctx context.Context, w rawblock.Write) error {
+func (d *Device) Write(ctx context.Context, w rawblock.IO) error {
 	r, err := d.single(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { d.singles <- r }()
-	return r.do(ctx, d.Fd(), []rawblock.Write{w}, nil)
+	return r.do(ctx, writing, d.Fd(), []rawblock.IO{w}, nil)
 }
 
 // WriteBatch hands all writes over in one submission, or in pieces of the
 // ring's size if there are more.
-func (d *Device) WriteBatch(ctx context.Context, ws []rawblock.Write, submitted func()) error {
-	return d.batch.do(ctx, d.Fd(), ws, submitted)
+func (d *Device) WriteBatch(ctx context.Context, ws []rawblock.IO, submitted func()) error {
+	return d.batch.do(ctx, writing, d.Fd(), ws, submitted)
+}
+
+// ReadBatch is the same for reads.
+func (d *Device) ReadBatch(ctx context.Context, rs []rawblock.IO) error {
+	return d.batch.do(ctx, reading, d.Fd(), rs, nil)
 }
 
 // single gives a small ring to a caller.
@@ -134,14 +140,25 @@ func newRing(entries int) (*ring, error) {
 	return &ring{r: r, size: entries, cqes: make([]*giouring.CompletionQueueEvent, entries)}, nil
 }
 
-// do writes ws and returns when all that was handed over is complete, so that
+// direction is what a ring does with buffers.
+type direction string
+
+const (
+	writing direction = "write"
+	reading direction = "read"
+)
+
+// do transfers ws and returns when all that was handed over is complete, so that
 // no buffer is in use afterwards. After the first failed write it hands no more
 // over. It counts completions, since a signal ends a wait early without an
 // error, and what a submission took, since a bad entry ends it early.
-func (g *ring) do(ctx context.Context, fd int, ws []rawblock.Write, submitted func()) error {
+func (g *ring) do(ctx context.Context, dir direction, fd int, ws []rawblock.IO, submitted func()) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer runtime.KeepAlive(ws)
+	for i := range ws {
+		ws[i].Err = rawblock.ErrNotDone // until its completion says otherwise
+	}
 	failed := g.broken
 	prepared, queued, done := 0, 0, 0 // queued: prepared, but not taken by the kernel
 	for {
@@ -154,7 +171,12 @@ func (g *ring) do(ctx context.Context, fd int, ws []rawblock.Write, submitted fu
 				break
 			}
 			w := ws[prepared]
-			sqe.PrepareWrite(fd, uintptr(unsafe.Pointer(unsafe.SliceData(w.Buf))), uint32(len(w.Buf)), uint64(w.Off))
+			addr := uintptr(unsafe.Pointer(unsafe.SliceData(w.Buf)))
+			if dir == reading {
+				sqe.PrepareRead(fd, addr, uint32(len(w.Buf)), uint64(w.Off))
+			} else {
+				sqe.PrepareWrite(fd, addr, uint32(len(w.Buf)), uint64(w.Off))
+			}
 			sqe.OpcodeFlags = 0 // the library leaves the flags of the entry's last user
 			sqe.UserData = uint64(prepared)
 			prepared++
@@ -191,8 +213,9 @@ func (g *ring) do(ctx context.Context, fd int, ws []rawblock.Write, submitted fu
 			continue
 		}
 		for _, cqe := range g.cqes[:n] {
-			if err := verdict(ws[cqe.UserData], cqe.Res); err != nil && failed == nil {
-				failed = err
+			w := &ws[cqe.UserData]
+			if w.Err = verdict(dir, *w, cqe.Res); w.Err != nil && failed == nil {
+				failed = w.Err
 			}
 		}
 		g.r.CQAdvance(uint32(n))
@@ -205,13 +228,18 @@ func passing(err error) bool {
 	return errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EBUSY)
 }
 
-// verdict reads a completion's result: bytes written or a negative errno.
-func verdict(w rawblock.Write, res int32) error {
+// verdict reads a completion's result: bytes moved or a negative errno.
+func verdict(dir direction, w rawblock.IO, res int32) error {
+	var err error
 	switch {
 	case res < 0:
-		return fmt.Errorf("write %d bytes at %d: %w", len(w.Buf), w.Off, unix.Errno(-res))
-	case int(res) < len(w.Buf):
-		return fmt.Errorf("write %d bytes at %d: %w: %d bytes", len(w.Buf), w.Off, rawblock.ErrShortWrite, res)
+		err = unix.Errno(-res)
+	case int(res) == len(w.Buf):
+		return nil
+	case dir == reading:
+		err = fmt.Errorf("%w: %d bytes", io.ErrUnexpectedEOF, res)
+	default:
+		err = fmt.Errorf("%w: %d bytes", rawblock.ErrShortWrite, res)
 	}
-	return nil
+	return fmt.Errorf("%s %d bytes at %d: %w", dir, len(w.Buf), w.Off, err)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -46,7 +47,7 @@ func closed(t testing.TB, d *uring.Device) {
 }
 
 // blocks is n blocks of aligned memory, each filled with its number.
-func blocks(t testing.TB, d *uring.Device, n int) []rawblock.Write {
+func blocks(t testing.TB, d *uring.Device, n int) []rawblock.IO {
 	t.Helper()
 	size := d.BlockSize()
 	mem, err := unix.Mmap(-1, 0, n*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -54,9 +55,9 @@ func blocks(t testing.TB, d *uring.Device, n int) []rawblock.Write {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Munmap(mem) })
-	ws := make([]rawblock.Write, n)
+	ws := make([]rawblock.IO, n)
 	for i := range ws {
-		ws[i] = rawblock.Write{Off: int64(i * size), Buf: mem[i*size : (i+1)*size]}
+		ws[i] = rawblock.IO{Off: int64(i * size), Buf: mem[i*size : (i+1)*size]}
 		for j := range ws[i].Buf {
 			ws[i].Buf[j] = byte(i + i>>8)
 		}
@@ -64,7 +65,7 @@ func blocks(t testing.TB, d *uring.Device, n int) []rawblock.Write {
 	return ws
 }
 
-func wantBlocks(t *testing.T, d *uring.Device, ws []rawblock.Write) {
+func wantBlocks(t *testing.T, d *uring.Device, ws []rawblock.IO) {
 	t.Helper()
 	size := d.BlockSize()
 	got := make([]byte, 2*size)
@@ -107,12 +108,12 @@ func TestBadEntryFailsTheBatchOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Munmap(forbidden) })
-	for name, spoil := range map[string]func(w *rawblock.Write){
-		"unaligned":  func(w *rawblock.Write) { w.Off++ },
-		"unreadable": func(w *rawblock.Write) { w.Buf = forbidden },
+	for name, spoil := range map[string]func(w *rawblock.IO){
+		"unaligned":  func(w *rawblock.IO) { w.Off++ },
+		"unreadable": func(w *rawblock.IO) { w.Buf = forbidden },
 	} {
 		for _, at := range []int{0, 100, 199} {
-			bad := append([]rawblock.Write(nil), ws...)
+			bad := append([]rawblock.IO(nil), ws...)
 			spoil(&bad[at])
 			if err := d.WriteBatch(t.Context(), bad, nil); !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EFAULT) {
 				t.Errorf("%s entry %d: %v, want EINVAL or EFAULT", name, at, err)
@@ -213,5 +214,32 @@ func TestProbe(t *testing.T) {
 		labtest.Require(t, "iouring", err) // LATLAB_REQUIRE_REAL
 	} else if err != nil {
 		t.Error(err)
+	}
+}
+
+// What was written reads back in one batch; a read beyond the end is that
+// request's error and not the others'.
+func TestReadBatch(t *testing.T) {
+	d := open(t, 8<<20)
+	defer closed(t, d)
+	ws := blocks(t, d, 1500)
+	if err := d.WriteBatch(t.Context(), ws, nil); err != nil {
+		t.Fatal(err)
+	}
+	rs := blocks(t, d, 1500)
+	for i := range rs {
+		clear(rs[i].Buf)
+	}
+	if err := d.ReadBatch(t.Context(), rs); err != nil {
+		t.Fatal(err)
+	}
+	for i := range rs {
+		if rs[i].Err != nil || !bytes.Equal(rs[i].Buf, ws[i].Buf) {
+			t.Fatalf("block %d: %v, or other bytes", i, rs[i].Err)
+		}
+	}
+	rs[1499].Off = d.Size()
+	if err := d.ReadBatch(t.Context(), rs); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(rs[1499].Err, io.ErrUnexpectedEOF) || rs[0].Err != nil {
+		t.Errorf("beyond the end: %v, its own %v, the first one's %v", err, rs[1499].Err, rs[0].Err)
 	}
 }
