@@ -19,7 +19,9 @@ type Device interface {
 	BlockSize() int
 	// Size is the usable size in bytes.
 	Size() int64
-	// Write does one write and returns when it is complete. A short write is an error.
+	// Write does one write and returns when all of it is complete. When the device
+	// takes part of it, it is asked for the rest; when it takes nothing, that is
+	// ErrShortWrite.
 	Write(ctx context.Context, w IO) error
 	// Flush returns when every write that was complete before is durable.
 	Flush(ctx context.Context) error
@@ -51,12 +53,15 @@ type IO struct {
 
 // Errors of devices. They come wrapped with what was asked, where and what to do.
 var (
-	// ErrShortWrite occurs when the device took fewer bytes than it was given,
-	// without an error of its own: for example at the end of a device.
+	// ErrShortWrite occurs when the device took none of the bytes that were left to
+	// write, without an error of its own.
 	ErrShortWrite = errors.New("short write")
 	// ErrNotDone occurs for the transfers of a batch that weren't handed over after
 	// another one had failed.
 	ErrNotDone = errors.New("not done, since another transfer of the batch failed")
+	// ErrRange occurs when a transfer lies outside the part of a file or block
+	// device that was handed over, or isn't made of whole blocks. Nothing was moved.
+	ErrRange = errors.New("outside the device's range")
 	// ErrTooSmall occurs when a device can't hold a single slot.
 	ErrTooSmall = errors.New("device smaller than a slot")
 	// ErrFileSystem occurs when a file lies where O_DIRECT means nothing, as on tmpfs.

@@ -5,17 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
-// File is a device on a file, by pread and pwrite with O_DIRECT.
+// File is a device on a range of a file or block device, by pread and pwrite.
+// Opened with O_DIRECT, what it writes passes by the page cache.
 type File struct {
 	f     *os.File
 	dir   string
 	block int
+	base  int64
 	size  int64
 }
 
@@ -49,6 +52,17 @@ func TempFile(dir string, size int64) (*File, error) {
 		return nil, errors.Join(fmt.Errorf("rawblock: file of %d bytes in %s: %w; free space there or name another folder", size, dir, err), f.f.Close())
 	}
 	return f, nil
+}
+
+// NewFile makes a device of the size bytes from base on of a file or block device
+// that is open for reading and writing, and owns it from then on. Block is the
+// unit of direct I/O there: a power of two that divides base and size.
+func NewFile(f *os.File, block int, base, size int64) (*File, error) {
+	if block <= 0 || block&(block-1) != 0 || base < 0 || size <= 0 || base > math.MaxInt64-size || base%int64(block) != 0 || size%int64(block) != 0 {
+		return nil, errors.Join(fmt.Errorf("rawblock: %s: %w: %d bytes from %d on in blocks of %d; all three must be positive, the block a power of two that divides the others",
+			f.Name(), ErrRange, size, base, block), f.Close())
+	}
+	return &File{f: f, dir: filepath.Dir(f.Name()), block: block, base: base, size: size}, nil
 }
 
 // directBlock is the unit in which a file may be written directly without the
@@ -88,35 +102,56 @@ func (f *File) Fd() int { return int(f.f.Fd()) }
 // BlockSize is the unit of direct writes in bytes.
 func (f *File) BlockSize() int { return f.block }
 
-// Size is the file's size in bytes.
+// Size is the size of the range in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// ReadAt reads with pread. A short read is io.ErrUnexpectedEOF.
+// Place is where in the file a transfer of n bytes at the device's offset off
+// goes. It is the one place that every transfer passes, whatever the engine: what
+// isn't whole blocks inside the range is refused with ErrRange.
+func (f *File) Place(off int64, n int) (int64, error) {
+	if mask := int64(f.block) - 1; off|int64(n) < 0 || (off|int64(n))&mask != 0 || off > f.size-int64(n) {
+		return 0, fmt.Errorf("%d bytes at %d: %w: %d bytes in blocks of %d", n, off, ErrRange, f.size, f.block)
+	}
+	return f.base + off, nil
+}
+
+// ReadAt reads with pread, again and again until the buffer is full. A read that
+// gives nothing is io.ErrUnexpectedEOF.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.f.ReadAt(p, off)
-	if err == io.EOF && n < len(p) {
+	at, err := f.Place(off, len(p))
+	if err != nil {
+		return 0, fmt.Errorf("read %w", err)
+	}
+	n, err := f.f.ReadAt(p, at)
+	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }
 
-// Write writes with one pwrite.
+// Write writes with pwrite. When the kernel takes part of it, it is asked for the
+// rest; when it takes nothing, that is ErrShortWrite.
 func (f *File) Write(ctx context.Context, w IO) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for {
-		n, err := unix.Pwrite(f.Fd(), w.Buf, w.Off)
+	at, err := f.Place(w.Off, len(w.Buf))
+	if err != nil {
+		return fmt.Errorf("write %w", err)
+	}
+	for done := 0; done < len(w.Buf); {
+		n, err := unix.Pwrite(f.Fd(), w.Buf[done:], at+int64(done))
 		switch {
 		case err == unix.EINTR:
-			continue
 		case err != nil:
 			return fmt.Errorf("write %d bytes at %d: %w", len(w.Buf), w.Off, err)
-		case n < len(w.Buf):
-			return fmt.Errorf("write %d bytes at %d: %w: %d bytes", len(w.Buf), w.Off, ErrShortWrite, n)
+		case n == 0:
+			return fmt.Errorf("write %d bytes at %d: %w: %d bytes", len(w.Buf), w.Off, ErrShortWrite, done)
+		default:
+			done += n
 		}
-		return nil
 	}
+	return nil
 }
 
 // Flush waits until the device has made every completed write durable, with
