@@ -37,8 +37,8 @@ func (c Closed) check() error {
 	if err := c.Users.check(); err != nil {
 		return err
 	}
-	if c.Users.Max() > maxUsers {
-		return fmt.Errorf("load: schedule %q: %w: more than %d users", c.Users, ErrConfig, maxUsers)
+	if top := c.Users.Max(); top < 1 || top > maxUsers {
+		return fmt.Errorf("load: schedule %q: %w: at most %v users; it must be from 1 to %d", c.Users, ErrConfig, top, maxUsers)
 	}
 	if c.PerUser < 0 {
 		return fmt.Errorf("load: %d requests a user: %w: it must not be negative", c.PerUser, ErrConfig)
@@ -118,7 +118,7 @@ func (c Closed) user(r *run, i int) bool {
 			}
 			if c.Think != nil && now < s.off {
 				think := c.Think.Draw(mix(r.opts.Seed, streamThink, uint64(i)), uint64(n))
-				if !r.sleep(min(now+think, s.off)) {
+				if !r.sleep(now + min(think, s.off-now)) {
 					now = r.now()
 					break
 				}

@@ -583,6 +583,7 @@ func TestRefuses(t *testing.T) {
 		Run(context.Context, load.Func) (load.Report, error)
 	}{
 		"no users":           load.Closed{},
+		"half a user":        load.Closed{Users: load.Hold(0.5, time.Second)},
 		"too many users":     load.Closed{Users: load.Hold(1e7, time.Second)},
 		"minus requests":     load.Closed{Users: good, PerUser: -1},
 		"no time":            load.Closed{Users: load.Schedule{{0, 5}}},

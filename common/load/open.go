@@ -25,8 +25,9 @@ type Open struct {
 	// Waiter waits for the next arrival. nil is [emu.Sleep]: in wall-clock time,
 	// timers are up to a millisecond late, and all requests that became due
 	// meanwhile are released together; the lag is in the report. [emu.Spin]
-	// releases each to some microseconds, and keeps a core busy. In a bubble it
-	// must be nil.
+	// releases each to some microseconds and keeps a core busy: with few cores
+	// and real sockets it slows down what it measures. In a bubble it must be
+	// nil.
 	Waiter emu.Waiter
 	Options
 }
