@@ -33,7 +33,7 @@
 // ten times slower, so it is for hosts with cores to spare. The module in peers
 // compares both with vegeta on the same server.
 //
-// A request costs 0.12 us beside itself (BenchmarkOverhead, on two shared cores).
+// A request costs 0.1 to 0.2 us beside itself (BenchmarkOverhead, two shared cores).
 // All of a run's requests share one lock, so some millions a second are the most.
 // Memory doesn't grow with requests, only with the seconds of a run, by about 2 KB
 // each.
