@@ -1,0 +1,7 @@
+//go:build !linux
+
+package slowdisk
+
+const childVariable = "LATLAB_SLOWDISK_CHILD"
+
+func child(string) {}
