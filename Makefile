@@ -3,6 +3,7 @@
 GO      ?= go
 BIN     := .bin
 MODULES := common rawblock aerospike spatial coldfetch experiments
+PEERS   := common/metrics/peers common/load/peers
 
 # Engine io_uring is built in on Linux. Its library links only with this flag.
 ifeq ($(shell $(GO) env GOOS),linux)
@@ -37,7 +38,7 @@ cross: ## build every module for macOS and Windows
 		(cd $$m && GOOS=$${os%/*} GOARCH=$${os#*/} $(GO) build ./...) || exit 1; done; done
 
 tidy: ## fail if go mod tidy or go work sync would change anything
-	@for m in $(MODULES) common/metrics/peers; do echo "tidy $$m"; (cd $$m && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
+	@for m in $(MODULES) $(PEERS); do echo "tidy $$m"; (cd $$m && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@rm -rf $(BIN)/sync && mkdir -p $(BIN)/sync && git ls-files -z | xargs -0 cp --parents -t $(BIN)/sync && \
 		cd $(BIN)/sync && $(GO) work sync && for f in go.work $(MODULES:%=%/go.mod) $(MODULES:%=%/go.sum); do \
 		test ! -e $$f || cmp $$f ../../$$f || exit 1; done && cd ../.. && rm -rf $(BIN)/sync
@@ -64,8 +65,9 @@ bench-measured: ## go test -bench on a real file (LATLAB_DIR names its folder); 
 cost: ## what stage timing costs here, off and on
 	cd common && $(GO) test -run '^$$' -bench BenchmarkCost ./metrics
 
-peers: ## our histogram against Prometheus, HdrHistogram, VictoriaMetrics and OpenTelemetry
+peers: ## compare with others: histograms (Prometheus, HdrHistogram, ...), load generator (vegeta)
 	cd common/metrics/peers && GOWORK=off $(GO) test -run '^$$' -bench . .
+	cd common/load/peers && GOWORK=off $(GO) run .
 
 rename: ## rename the module path everywhere: make rename TO=example.org/lab
 	@test -n "$(TO)" || { echo "rename: name the new path: make rename TO=example.org/lab" >&2; exit 2; }
