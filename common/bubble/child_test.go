@@ -149,7 +149,8 @@ main.main.func1()
 created by main.main in goroutine 1
 	/home/me/app/main.go:20 +0x99`, bubble.Goroutine{
 			State: "select (durable)", In: "net/http.(*persistConn).roundTrip (transport.go:2852)",
-			For: "main.(*user).ask (user.go:33)", Creator: "main.main (main.go:20)"}},
+			For: "main.(*user).ask (user.go:33)", Creator: "main.main (main.go:20)",
+		}},
 		"mutex on Windows": {`goroutine 8 [sync.Mutex.Lock]:
 internal/sync.runtime_SemacquireMutex(0x0?, 0x0?, 0x0?)
 	C:/Program Files/Go/src/runtime/sema.go:95 +0x25

@@ -134,7 +134,7 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 
 // wrap makes the error that package net would return.
 func (c *Conn) wrap(op string, err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || err == io.EOF { //nolint:errorlint // io.EOF itself must pass unwrapped, as package net does it
 		return err
 	}
 	return &net.OpError{Op: op, Net: c.local.Network(), Source: c.local, Addr: c.remote, Err: err}

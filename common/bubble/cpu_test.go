@@ -67,8 +67,11 @@ func TestCPUTable(t *testing.T) {
 		// The first needs 2 more: ends at 7; all others have then got 2 more.
 		// Left at 7: 6, 6 and 2 at rate 2/3: the fourth ends at 10, the others
 		// have 4 left, at rate 1: 14.
-		"rates 2/3, 1/2, 2/3, 1": {2, []arrival{{0, 4 * ms}, {0, 10 * ms}, {0, 10 * ms}, {3 * ms, 4 * ms}},
-			[]time.Duration{7 * ms, 14 * ms, 14 * ms, 10 * ms}},
+		"rates 2/3, 1/2, 2/3, 1": {
+			2,
+			[]arrival{{0, 4 * ms}, {0, 10 * ms}, {0, 10 * ms}, {3 * ms, 4 * ms}},
+			[]time.Duration{7 * ms, 14 * ms, 14 * ms, 10 * ms},
+		},
 		// Thirds of nanoseconds: each gets 1/3 ns in a ns; 7 ns of work take 21.
 		"thirds": {1, []arrival{{0, 7}, {0, 7}, {0, 7}}, []time.Duration{21, 21, 21}},
 		// At 1 ns each of three has 1/3. The fourth comes: rate 1/4. The three

@@ -61,12 +61,21 @@ func TestRunErrors(t *testing.T) {
 	}{
 		"nil":   {func(context.Context) error { return nil }, nil, nil},
 		"error": {func(context.Context) error { return mine }, []error{mine}, nil},
-		"panic": {func(context.Context) error { panic("boom") },
-			[]error{bubble.ErrPanic}, []string{"boom", "run_test.go"}},
-		"panic with an error": {func(context.Context) error { panic(mine) },
-			[]error{bubble.ErrPanic, mine}, []string{"mine"}},
-		"FailNow": {func(context.Context) error { new(testing.T).FailNow(); return nil },
-			[]error{bubble.ErrExit}, []string{"return an error"}},
+		"panic": {
+			func(context.Context) error { panic("boom") },
+			[]error{bubble.ErrPanic},
+			[]string{"boom", "run_test.go"},
+		},
+		"panic with an error": {
+			func(context.Context) error { panic(mine) },
+			[]error{bubble.ErrPanic, mine},
+			[]string{"mine"},
+		},
+		"FailNow": {
+			func(context.Context) error { new(testing.T).FailNow(); return nil },
+			[]error{bubble.ErrExit},
+			[]string{"return an error"},
+		},
 		"nested": {func(ctx context.Context) error {
 			return bubble.Run(ctx, func(context.Context) error { return nil })
 		}, []error{bubble.ErrNested}, nil},

@@ -80,8 +80,10 @@ func TestDistributions(t *testing.T) {
 		{"50us", 50 * us, map[time.Duration]float64{50*us - 1: 0, 50 * us: 1}},
 		{"exp(50us,cap=10ms)", 50 * us, map[time.Duration]float64{10 * us: exp(10, 50), 50 * us: exp(50, 50), 200 * us: exp(200, 50)}},
 		{"exp(50us,cap=100us)", time.Duration(exp(100, 50) * float64(50*us)), map[time.Duration]float64{50 * us: exp(50, 50), 100*us - 1: exp(100, 50), 100 * us: 1}},
-		{"quantiles(p50=40us,p90=200us,p100=1ms)", (5*40 + 4*120 + 1*600) * us / 10,
-			map[time.Duration]float64{40*us - 1: 0, 40 * us: .5, 80 * us: .6, 200 * us: .9, 600 * us: .95, 1000 * us: 1}},
+		{
+			"quantiles(p50=40us,p90=200us,p100=1ms)", (5*40 + 4*120 + 1*600) * us / 10,
+			map[time.Duration]float64{40*us - 1: 0, 40 * us: .5, 80 * us: .6, 200 * us: .9, 600 * us: .95, 1000 * us: 1},
+		},
 		{"quantiles(p0=0s,p100=100us)", 50 * us, map[time.Duration]float64{10 * us: .1, 50 * us: .5, 100 * us: 1}},
 	} {
 		for _, oneKey := range []bool{true, false} {

@@ -71,8 +71,10 @@ func (s *Session) Run(ctx context.Context, p Plan) (Result, error) {
 	if t.Ops <= 0 || t.Took <= 0 {
 		return Result{}, fmt.Errorf("%s on rig %s, %s: %w (%d operations, %v)", s.e.Name, s.stamp.Rig, s.arm, ErrEmptyTrial, t.Ops, t.Took)
 	}
-	return Result{stamp: s.stamp, units: s.e.AllUnits(), bench: s.e.BenchmarkName(), arm: s.arm,
-		seed: p.Seed, ops: t.Ops, took: t.Took, obs: t.obs, path: t.path, stages: t.stages}, nil
+	return Result{
+		stamp: s.stamp, units: s.e.AllUnits(), bench: s.e.BenchmarkName(), arm: s.arm,
+		seed: p.Seed, ops: t.Ops, took: t.Took, obs: t.obs, path: t.path, stages: t.stages,
+	}, nil
 }
 
 // Close closes what was opened.

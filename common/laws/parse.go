@@ -15,8 +15,14 @@ var units = []struct {
 	time   bool
 }{
 	// "ms" before "s", and so on.
-	{"ns", 1e-9, true}, {"us", 1e-6, true}, {"µs", 1e-6, true}, {"ms", 1e-3, true},
-	{"min", 60, true}, {"s", 1, true}, {"m", 60, true}, {"h", 3600, true},
+	{"ns", 1e-9, true},
+	{"us", 1e-6, true},
+	{"µs", 1e-6, true},
+	{"ms", 1e-3, true},
+	{"min", 60, true},
+	{"s", 1, true},
+	{"m", 60, true},
+	{"h", 3600, true},
 	{"%", 1e-2, false},
 }
 

@@ -60,7 +60,7 @@ func (o Options) check() error {
 	seen := map[string]bool{"": true, kindTimeout: true, kindOther: true, kindCancelled: true}
 	for _, k := range o.Kinds {
 		if seen[k.Name] || k.Err == nil {
-			return fmt.Errorf("load: error kind %q for %v: %w: it needs an error and a name of its own (not timeout, cancelled or other)", k.Name, k.Err, ErrConfig)
+			return fmt.Errorf("load: error kind %q for error %q: %w: it needs an error and a name of its own (not timeout, cancelled or other)", k.Name, fmt.Sprint(k.Err), ErrConfig)
 		}
 		seen[k.Name] = true
 	}

@@ -97,7 +97,8 @@ func (b Breakdown) MarshalJSON() ([]byte, error) {
 // nothing.
 func (b Breakdown) Report(to interface {
 	ReportMetric(n float64, unit string)
-}) {
+},
+) {
 	if b.Ops == 0 {
 		return
 	}

@@ -187,8 +187,10 @@ func BenchmarkCost(b *testing.B) {
 		{"ns of a pair when off, above the loop", "off-pair-ns", ns["off: Start, End"] - loop, 2.5},
 		{"ns of a pair when on, above two clock reads", "on-pair-ns", ns["on: Start, End"] - clock, 10},
 		{"a record in parallel / alone", "parallel/alone", ns["record, 2 in parallel"] / ns["record, alone"], 1},
-		{"a record in parallel / with a histogram each", "parallel/apart",
-			ns["record, 2 in parallel"] / ns["record, 2 in parallel, a histogram each"], 1},
+		{
+			"a record in parallel / with a histogram each", "parallel/apart",
+			ns["record, 2 in parallel"] / ns["record, 2 in parallel, a histogram each"], 1,
+		},
 	} {
 		fmt.Fprintf(t, "%s\t%.2f\t%.1f\t\n", d.name, d.found, d.bar)
 		b.ReportMetric(d.found, d.unit)

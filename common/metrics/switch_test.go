@@ -12,8 +12,20 @@ func TestEnvironment(t *testing.T) {
 		env string
 		on  bool
 	}{
-		{"1", true}, {"true", true}, {"yes", true}, {"on", true}, {"TRUE", true}, {"Yes", true}, {"oN", true}, {" on ", true},
-		{"", false}, {"0", false}, {"off", false}, {"false", false}, {"2", false}, {"enable", false},
+		{"1", true},
+		{"true", true},
+		{"yes", true},
+		{"on", true},
+		{"TRUE", true},
+		{"Yes", true},
+		{"oN", true},
+		{" on ", true},
+		{"", false},
+		{"0", false},
+		{"off", false},
+		{"false", false},
+		{"2", false},
+		{"enable", false},
 	} {
 		t.Setenv(EnvStages, tt.env)
 		if got := NewRecorder(set).On(); got != tt.on {

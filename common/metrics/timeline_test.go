@@ -22,12 +22,24 @@ func TestCheck(t *testing.T) {
 		{"in turn", 0, 10, []Interval{{submit, 0, 3, 10}, {reserve, 0, 0, 3}}, nil, ""},
 		{"two tracks", 0, 10, []Interval{{submit, 0, 0, 10}, {wait, 1, 0, 10}}, nil, ""},
 		{"no length within another", 0, 10, []Interval{{submit, 0, 0, 10}, {wait, 0, 5, 5}}, nil, ""},
-		{"overlap", 0, 10, []Interval{{submit, 2, 4, 9}, {reserve, 2, 0, 5}}, []error{ErrOverlap},
-			"store/reserve on track 2, 0..5 ns and store/submit on track 2, 4..9 ns"},
-		{"overlap with a long one before the last", 0, 10, []Interval{{submit, 0, 0, 9}, {reserve, 0, 9, 9}, {wait, 0, 10, 10}, {wait, 0, 8, 10}},
-			[]error{ErrOverlap}, "store/wait on track 0, 8..10"},
-		{"a long one over two", 0, 10, []Interval{{submit, 0, 0, 10}, {reserve, 0, 2, 3}, {wait, 0, 5, 6}}, []error{ErrOverlap},
-			"store/submit on track 0, 0..10 ns and store/wait on track 0, 5..6 ns"},
+		{
+			"overlap", 0, 10,
+			[]Interval{{submit, 2, 4, 9}, {reserve, 2, 0, 5}},
+			[]error{ErrOverlap},
+			"store/reserve on track 2, 0..5 ns and store/submit on track 2, 4..9 ns",
+		},
+		{
+			"overlap with a long one before the last", 0, 10,
+			[]Interval{{submit, 0, 0, 9}, {reserve, 0, 9, 9}, {wait, 0, 10, 10}, {wait, 0, 8, 10}},
+			[]error{ErrOverlap},
+			"store/wait on track 0, 8..10",
+		},
+		{
+			"a long one over two", 0, 10,
+			[]Interval{{submit, 0, 0, 10}, {reserve, 0, 2, 3}, {wait, 0, 5, 6}},
+			[]error{ErrOverlap},
+			"store/submit on track 0, 0..10 ns and store/wait on track 0, 5..6 ns",
+		},
 		{"undeclared", 0, 10, []Interval{{7, 0, 0, 5}}, []error{ErrUndeclared}, "undeclared(7)"},
 		{"early", 3, 10, []Interval{{wait, 0, 2, 5}}, []error{ErrOutside}, "ran 3..10"},
 		{"late", 0, 10, []Interval{{wait, 0, 2, 11}}, []error{ErrOutside}, "2..11"},
@@ -81,8 +93,12 @@ func TestCritical(t *testing.T) {
 		// reserve ends later (5) than the wait (4).
 		{"three tracks", 0, 12, []Interval{{reserve, 0, 0, 5}, {submit, 1, 3, 9}, {wait, 2, 1, 4}}, []int64{3, 6, 0}, 3},
 		// A fan-out of three; the slowest is the critical one.
-		{"fan-out", 0, 10, []Interval{{submit, 0, 0, 2}, {wait, 1, 2, 5}, {wait, 2, 2, 9}, {wait, 3, 2, 7}, {reserve, 0, 9, 10}},
-			[]int64{1, 2, 7}, 0},
+		{
+			"fan-out", 0, 10,
+			[]Interval{{submit, 0, 0, 2}, {wait, 1, 2, 5}, {wait, 2, 2, 9}, {wait, 3, 2, 7}, {reserve, 0, 9, 10}},
+			[]int64{1, 2, 7},
+			0,
+		},
 		// At 8 both end: the one that started first is charged.
 		{"end together", 0, 8, []Interval{{wait, 1, 4, 8}, {submit, 0, 0, 8}}, []int64{0, 8, 0}, 0},
 		// Same interval twice: the lower stage is charged.

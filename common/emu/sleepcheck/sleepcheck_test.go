@@ -17,10 +17,12 @@ func TestFind(t *testing.T) {
 		"plain": {`package p
 import "time"
 func f() { time.Sleep(1) }`, []string{"f.go:3:17: time.Sleep"}},
-		"all kinds": {`package p
+		"all kinds": {
+			`package p
 import "time"
 var a, b, c, d, e, f = time.After, time.AfterFunc, time.NewTicker, time.NewTimer(1).C, time.Tick, time.Sleep`,
-			[]string{"f.go:3:29: time.After", "f.go:3:41: time.AfterFunc", "f.go:3:57: time.NewTicker", "f.go:3:73: time.NewTimer", "f.go:3:93: time.Tick", "f.go:3:104: time.Sleep"}},
+			[]string{"f.go:3:29: time.After", "f.go:3:41: time.AfterFunc", "f.go:3:57: time.NewTicker", "f.go:3:73: time.NewTimer", "f.go:3:93: time.Tick", "f.go:3:104: time.Sleep"},
+		},
 		"alias": {`package p
 import clock "time"
 func f() { clock.Sleep(1) }`, []string{"f.go:3:18: time.Sleep"}},

@@ -40,7 +40,7 @@ func filled(name string) *metrics.Recorder {
 
 func scrape(t *testing.T, h http.Handler, accept string) map[string]*dto.Histogram {
 	t.Helper()
-	req := httptest.NewRequest("GET", "/metrics", nil)
+	req := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	req.Header.Set("Accept", accept)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, req)
@@ -191,7 +191,7 @@ func TestSetsOfOneName(t *testing.T) {
 
 	other := metrics.NewRecorder(metrics.NewStageSet("a", "seek"))
 	w := httptest.NewRecorder()
-	prom.Handler(filled("a"), other).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	prom.Handler(filled("a"), other).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), metrics.ErrSet.Error()) {
 		t.Errorf("two sets of one name: %d %s", w.Code, w.Body)
 	}

@@ -34,8 +34,10 @@ type Load struct {
 // Standard is 150 users for 120 s, with keep-alive over a link of 2 ms. Three
 // of the four cores are busy.
 func Standard() Load {
-	return Load{Users: 150, Span: 120 * time.Second, Think: time.Second, Work: 20 * time.Millisecond, Cores: 4,
-		Link: bubble.Link{RTT: 2 * time.Millisecond, BytesPerSec: 125_000_000}, Seed: 1}
+	return Load{
+		Users: 150, Span: 120 * time.Second, Think: time.Second, Work: 20 * time.Millisecond, Cores: 4,
+		Link: bubble.Link{RTT: 2 * time.Millisecond, BytesPerSec: 125_000_000}, Seed: 1,
+	}
 }
 
 // Figures are what came out. Equal figures mean that every user saw the same
