@@ -8,25 +8,52 @@ import (
 
 // Any sequence of take and give: no slot is out twice, none is lost.
 func TestFreeListNeverLosesASlot(t *testing.T) {
-	property := func(ops []int8, size uint8, scattered bool, seed uint64) bool {
+	property := func(ops []int8, size uint8, scattered, half bool, seed uint64) bool {
 		slots, p := int(size)+1, Contiguous
 		if scattered {
 			p = Scattered
 		}
-		f := newFreeList(slots, p, seed)
 		out := map[uint32]bool{}
 		var order []uint32
+		f := newFreeList(slots, p, seed, func(slot uint32) bool { // some may be in use from the start
+			if half && slot%2 == 0 {
+				out[slot] = true
+				order = append(order, slot)
+			}
+			return out[slot]
+		})
+		if f.n+len(out) != slots {
+			return false
+		}
 		for _, op := range ops {
 			if op >= 0 {
-				taken, ok := f.take(nil, int(op))
-				if ok != (int(op) <= slots-len(out)) || !ok && len(taken) > 0 || ok && len(taken) != int(op) {
-					return false
-				}
-				for _, s := range taken {
+				var taken []uint32
+				for range op {
+					s, ok := f.take()
+					if ok != (len(out) < slots) {
+						return false
+					}
+					if !ok {
+						break
+					}
 					if out[s] || int(s) >= slots {
 						return false
 					}
 					out[s] = true
+					taken = append(taken, s)
+				}
+				if op%3 == 0 { // rolled back, they come again in the same order
+					f.undo(len(taken))
+					for _, s := range taken {
+						if again, ok := f.take(); !ok || again != s {
+							return false
+						}
+					}
+					f.undo(len(taken) / 2)
+					for _, s := range taken[len(taken)-len(taken)/2:] {
+						delete(out, s)
+					}
+					taken = taken[:len(taken)-len(taken)/2]
 				}
 				order = append(order, taken...)
 			} else if n := min(-int(op), len(order)); n > 0 {
@@ -48,10 +75,16 @@ func TestFreeListNeverLosesASlot(t *testing.T) {
 }
 
 func TestPlacement(t *testing.T) {
-	contiguous, _ := newFreeList(100, Contiguous, 1).take(nil, 100)
-	scattered, _ := newFreeList(100, Scattered, 1).take(nil, 100)
-	again, _ := newFreeList(100, Scattered, 1).take(nil, 100)
-	other, _ := newFreeList(100, Scattered, 2).take(nil, 100)
+	all := func(p Placement, seed uint64) (slots []uint32) {
+		f := newFreeList(100, p, seed, nil)
+		for range 100 {
+			s, _ := f.take()
+			slots = append(slots, s)
+		}
+		return slots
+	}
+	contiguous, scattered := all(Contiguous, 1), all(Scattered, 1)
+	again, other := all(Scattered, 1), all(Scattered, 2)
 	if !slices.IsSorted(contiguous) {
 		t.Errorf("contiguous: %v", contiguous)
 	}
@@ -72,5 +105,9 @@ func TestGivingTwicePanics(t *testing.T) {
 			t.Error("a slot that came back twice went unnoticed")
 		}
 	}()
-	newFreeList(3, Contiguous, 0).give(1)
+	f := newFreeList(3, Contiguous, 0, nil)
+	one, _ := f.take()
+	f.take()
+	f.give(one)
+	f.give(one) // there is room for it, but it isn't out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +20,13 @@ var (
 	ErrTooBig = errors.New("payload too big for a slot")
 	// ErrNotFound occurs when a key isn't in the index.
 	ErrNotFound = errors.New("key not found")
-	// ErrInFlight occurs when a key that is being written is to be deleted.
+	// ErrInFlight occurs for a key that another call is writing.
 	ErrInFlight = errors.New("key is being written")
+	// ErrDeleted occurs for a key that was deleted while it was being written.
+	ErrDeleted = errors.New("key was deleted while it was being written")
+	// ErrFlush occurs when the device failed to flush, and from then on: what it
+	// had taken before may be lost, so nothing more can be promised.
+	ErrFlush = errors.New("flush failed")
 	// ErrClosed occurs when a store is used after Close.
 	ErrClosed = errors.New("store is closed")
 	// ErrArguments occurs when keys and objects don't belong together.
@@ -30,23 +36,25 @@ var (
 // DefaultWorkers is the size of strategy Pool.
 const DefaultWorkers = 32
 
-// Options shape a store. The zero value of a field asks for its baseline.
+// Options shape a store. The zero value of a field asks for its baseline; for
+// Open, zero Payload, Slots and Layout ask for those of the store.
 type Options struct {
-	Payload   int       // the largest payload in bytes; 4096 if zero
-	Slots     int       // how many slots to use; as many as the device holds if zero
-	Strategy  Strategy  // how PutMany writes
-	Workers   int       // goroutines of strategy Pool; DefaultWorkers if zero
-	Layout    Layout    // where a slot's header lies
-	Placement Placement // the order in which free slots are given out
-	Seed      uint64    // of the scattered order
-	Recorder  *metrics.Recorder
+	Payload    int        // the largest payload in bytes; 4096 if zero
+	Slots      int        // how many slots to use; as many as the device holds if zero
+	Strategy   Strategy   // how PutMany writes
+	Workers    int        // goroutines of strategy Pool; DefaultWorkers if zero
+	Chunk      int        // keys that strategy Batch and GetMany submit together; all of a call if zero
+	Layout     Layout     // where a slot's header lies
+	Placement  Placement  // the order in which free slots are given out
+	Seed       uint64     // of the scattered order
+	Durability Durability // what a crash may take
+	Verify     bool       // Open reads all payloads, not only those newer than the checkpoint
+	Recorder   *metrics.Recorder
 }
 
-// ensureDefaults fills in what was left zero: environment, then baseline.
+// ensureDefaults fills in what was left zero, but for what only Format decides:
+// environment, then baseline.
 func (o Options) ensureDefaults() (Options, error) {
-	if o.Payload == 0 {
-		o.Payload = 4096
-	}
 	if o.Workers == 0 {
 		o.Workers = DefaultWorkers
 	}
@@ -55,9 +63,15 @@ func (o Options) ensureDefaults() (Options, error) {
 	}
 	var errs [3]error
 	o.Strategy, errs[0] = resolve(StrategyToggle, o.Strategy)
-	o.Layout, errs[1] = resolve(LayoutToggle, o.Layout)
-	o.Placement, errs[2] = resolve(PlacementToggle, o.Placement)
-	return o, errors.Join(errs[:]...)
+	o.Placement, errs[1] = resolve(PlacementToggle, o.Placement)
+	o.Durability, errs[2] = resolve(DurabilityToggle, o.Durability)
+	if err := errors.Join(errs[:]...); err != nil {
+		return o, fmt.Errorf("options: %w", err)
+	}
+	if o.Payload < 0 || o.Payload > math.MaxUint32 || o.Workers < 1 || o.Slots < 0 || o.Chunk < 0 {
+		return o, fmt.Errorf("options: payload %d, workers %d, slots %d, chunk %d: none may be negative, and a payload at most %d", o.Payload, o.Workers, o.Slots, o.Chunk, math.MaxUint32)
+	}
+	return o, nil
 }
 
 // resolve finds a toggle's level: option, environment, baseline. An option that
@@ -69,81 +83,173 @@ func resolve[T ~string](t *metrics.Toggle[T], option T) (T, error) {
 	return t.Parse(string(option))
 }
 
+// plan is the superblock that Format would write.
+func plan(dev Device, o Options) (superblock, error) {
+	if o.Payload == 0 {
+		o.Payload = 4096
+	}
+	layout, err := resolve(LayoutToggle, o.Layout)
+	if err != nil {
+		return superblock{}, fmt.Errorf("options: %w", err)
+	}
+	geo := geometry{block: dev.BlockSize(), layout: layout, payload: o.Payload}
+	if geo.block < minBlock {
+		return superblock{}, fmt.Errorf("%w: blocks of %d bytes, a store needs at least %d", ErrGeometry, geo.block, minBlock)
+	}
+	geo = geo.fit(dev.Size())
+	if geo.slots < max(1, o.Slots) {
+		return superblock{}, fmt.Errorf("%w: %d bytes hold %d slots of %d bytes, %d asked; use a larger device or a smaller payload",
+			ErrTooSmall, dev.Size(), geo.slots, geo.slot(), max(1, o.Slots))
+	}
+	if o.Slots > 0 {
+		geo.slots = o.Slots
+	}
+	return superblock{geo: geo, instance: rand.Uint64()}, nil
+}
+
 // Store keeps objects in fixed slots of a device. See the package's comment for
 // its concurrency rules.
 type Store struct {
-	dev     Device
-	batcher Batcher // dev, if it takes batches
-	opt     Options
-	geo     geometry
-	rec     *metrics.Recorder
-	arena   arena
-	calls   sync.WaitGroup // that use dev; Close waits for them
-	writes  atomic.Int64   // handed to dev
+	dev      Device
+	batcher  Batcher // dev, if it takes batches
+	opt      Options
+	geo      geometry
+	instance uint64
+	rec      *metrics.Recorder
+	arena    arena
+	calls    sync.WaitGroup // that use dev; Close waits for them
+	recovery Recovery
+
+	writes, flushes atomic.Int64          // handed to dev
+	flushError      atomic.Pointer[error] // of the first flush that failed
+
+	syncing  sync.Mutex // held by Sync; guards what follows. Taken before mu
+	sequence uint64     // of the last checkpoint
+	synced   uint64     // changes that it covers
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
 	free     *freeList
-	index    map[Key]uint32
-	inFlight map[Key]struct{}
-	meta     []slotMeta // by slot
+	index    map[Key]uint32 // slots that are stored or in flight
+	meta     []slotMeta     // by slot
+	gen      uint64         // of the next write
+	call     uint64         // of the last PutMany
+	stored   int
+	inFlight int
+	changes  uint64 // of what Open would find
 }
 
+// slotMeta is what is known of a slot. It holds no pointer, so that the garbage
+// collector doesn't look at millions of them.
 type slotMeta struct {
+	key    Key
+	gen    uint64
+	call   uint64 // the PutMany that writes it
 	length uint32 // of the payload
 	pins   uint32 // Gets that read the slot
-	dead   bool   // deleted while pinned: the last Get gives it back
+	state  slotState
 }
 
-// New makes an empty store on dev. The store owns dev from then on: Close
-// closes it, and so does an error of New.
+type slotState uint8
+
+const (
+	slotFree slotState = iota
+	slotInFlight
+	slotCancelled // deleted while in flight: free when its write is done
+	slotStored
+	slotDead // deleted while read: free when the last Get is done
+)
+
+// Format makes the device hold an empty store. It writes the superblock, and
+// flushes: a crash leaves the device as it was or empty. What slots and
+// checkpoints hold from before is never taken for the new store's.
+func Format(ctx context.Context, dev Device, o Options) error {
+	b, err := plan(dev, o)
+	if err == nil {
+		var a arena
+		err = b.write(ctx, dev, &a)
+		a.close()
+	}
+	if err != nil {
+		return fmt.Errorf("rawblock: format: %w", err)
+	}
+	return nil
+}
+
+// New formats dev and opens the store, without looking for what can't be there.
+// The store owns dev from then on: Close closes it, and so does an error of New.
 func New(dev Device, o Options) (*Store, error) {
 	s, err := newStore(dev, o)
+	if err == nil {
+		var b superblock
+		if b, err = plan(dev, o); err == nil {
+			s.use(b)
+			err = b.write(context.Background(), dev, &s.arena)
+			s.start(nil)
+		}
+	}
 	if err != nil {
-		return nil, errors.Join(err, dev.Close())
+		return nil, errors.Join(fmt.Errorf("rawblock: new store: %w", err), s.abandon(dev))
 	}
 	return s, nil
 }
 
+// newStore makes a store that has no slots yet.
 func newStore(dev Device, o Options) (*Store, error) {
 	o, err := o.ensureDefaults()
 	if err != nil {
-		return nil, fmt.Errorf("rawblock: options: %w", err)
+		return nil, err
 	}
-	if o.Payload < 1 || o.Payload > math.MaxUint32 || o.Workers < 1 || o.Slots < 0 {
-		return nil, fmt.Errorf("rawblock: options: payload %d, workers %d, slots %d: the first two must be at least 1, slots 0 (all) or more", o.Payload, o.Workers, o.Slots)
-	}
-	geo := geometry{block: dev.BlockSize(), layout: o.Layout, payload: o.Payload}
-	fit := dev.Size() / int64(geo.slot())
-	if fit < max(1, int64(o.Slots)) {
-		return nil, fmt.Errorf("rawblock: %w: %d bytes hold %d slots of %d bytes, %d asked; use a larger device or a smaller payload",
-			ErrTooSmall, dev.Size(), fit, geo.slot(), max(1, o.Slots))
-	}
-	if o.Slots == 0 {
-		o.Slots = int(min(fit, math.MaxUint32))
-	}
-	s := &Store{
-		dev: dev, opt: o, geo: geo, rec: o.Recorder,
-		free:  newFreeList(o.Slots, o.Placement, o.Seed),
-		index: make(map[Key]uint32), inFlight: make(map[Key]struct{}),
-		meta: make([]slotMeta, o.Slots),
-	}
+	s := &Store{dev: dev, opt: o, rec: o.Recorder, gen: 1}
 	s.batcher, _ = dev.(Batcher)
 	return s, nil
 }
 
-// Stats counts slots: free + stored + in flight + deleted while read = all. Writes
-// are those handed to the device so far.
+// use takes on the geometry of a superblock.
+func (s *Store) use(b superblock) {
+	s.geo, s.instance = b.geo, b.instance
+	s.opt.Payload = b.geo.payload
+	s.meta = make([]slotMeta, b.geo.slots)
+	s.index = make(map[Key]uint32, b.geo.slots)
+}
+
+// start makes the list of free slots: those that aren't used.
+func (s *Store) start(used func(slot uint32) bool) {
+	s.free = newFreeList(s.geo.slots, s.opt.Placement, s.opt.Seed, used)
+}
+
+// abandon frees what a store that couldn't be made had. s may be nil.
+func (s *Store) abandon(dev Device) error {
+	if s != nil {
+		s.arena.close()
+	}
+	return dev.Close()
+}
+
+// Stats counts slots: free + stored + in flight + deleted while read = all.
+// Writes are those of puts that were handed to the device so far. Flushes are
+// those of puts and of Sync.
 type Stats struct {
 	Slots, Free, Stored, InFlight int
-	Writes                        int64
+	Writes, Flushes               int64
 }
 
 // Stats reads the counts at one moment.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Slots: len(s.meta), Free: s.free.n, Stored: len(s.index), InFlight: len(s.inFlight), Writes: s.writes.Load()}
+	return Stats{
+		Slots: len(s.meta), Free: s.free.n, Stored: s.stored, InFlight: s.inFlight,
+		Writes: s.writes.Load(), Flushes: s.flushes.Load(),
+	}
+}
+
+// Has says whether a key is stored.
+func (s *Store) Has(k Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, ok := s.index[k]
+	return ok && s.meta[slot].state == slotStored
 }
 
 // begin registers a call that uses the device.
@@ -157,54 +263,11 @@ func (s *Store) begin() error {
 	return nil
 }
 
-// Get appends the key's payload to dst. The slot is pinned meanwhile: Delete
-// and reuse can't change what is read.
-func (s *Store) Get(ctx context.Context, k Key, dst []byte) ([]byte, error) {
-	if err := s.begin(); err != nil {
-		return dst, err
-	}
-	defer s.calls.Done()
-	s.mu.Lock()
-	slot, ok := s.index[k]
-	if !ok {
-		s.mu.Unlock()
-		return dst, fmt.Errorf("get %v: %w", k, ErrNotFound)
-	}
-	s.meta[slot].pins++
-	length := int(s.meta[slot].length)
-	s.mu.Unlock()
-	defer s.unpin(slot)
-
-	if err := ctx.Err(); err != nil {
-		return dst, err
-	}
-	buf, err := s.arena.get(s.geo.used(length))
-	if err != nil {
-		return dst, fmt.Errorf("get %v: %w", k, err)
-	}
-	defer s.arena.put(buf)
-	if _, err := s.dev.ReadAt(buf, s.offset(slot)); err != nil {
-		return dst, fmt.Errorf("get %v: read slot %d: %w", k, slot, err)
-	}
-	if err := checkHeader(buf, k, length); err != nil {
-		return dst, fmt.Errorf("get %v: slot %d: %w", k, slot, err)
-	}
-	at := s.geo.payloadAt()
-	return append(dst, buf[at:at+length]...), nil
-}
-
-func (s *Store) unpin(slot uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := &s.meta[slot]
-	if m.pins--; m.pins == 0 && m.dead {
-		m.dead = false
-		s.free.give(slot)
-	}
-}
-
 // Delete takes a key out of the index. Its slot is free at once, or when the
-// last Get that reads it is done.
+// last Get that reads it is done. A key that is being written is cancelled: the
+// slot is free when its write is done, and the put reports ErrDeleted.
+//
+// Nothing is written: until a Sync, a crash may bring the key back.
 func (s *Store) Delete(k Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,22 +275,34 @@ func (s *Store) Delete(k Key) error {
 		return ErrClosed
 	}
 	slot, ok := s.index[k]
-	if !ok {
-		if _, writing := s.inFlight[k]; writing {
-			return fmt.Errorf("delete %v: %w; delete it when its PutMany has returned", k, ErrInFlight)
-		}
+	if !ok || s.meta[slot].state == slotCancelled {
 		return fmt.Errorf("delete %v: %w", k, ErrNotFound)
 	}
+	m := &s.meta[slot]
+	if m.state == slotInFlight {
+		m.state = slotCancelled
+		return nil
+	}
 	delete(s.index, k)
-	if m := &s.meta[slot]; m.pins > 0 {
-		m.dead = true
+	s.stored--
+	s.changes++
+	if m.pins > 0 {
+		m.state = slotDead
 	} else {
-		s.free.give(slot)
+		s.release(slot)
 	}
 	return nil
 }
 
-// Close waits for calls under way, then closes the device. Later calls, also of
+// release gives a slot back. The caller holds mu.
+func (s *Store) release(slot uint32) {
+	s.meta[slot].state = slotFree
+	s.free.give(slot)
+}
+
+// Close waits for calls under way, writes a checkpoint if anything changed since
+// the last, and closes the device. Without the checkpoint, which an error of
+// Close may mean, Open finds what it would after a crash. Later calls, also of
 // Close, get ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -238,8 +313,10 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.calls.Wait()
+	err := s.sync(context.Background())
 	s.arena.close()
-	return s.dev.Close()
+	if err != nil {
+		err = fmt.Errorf("rawblock: close: %w", err)
+	}
+	return errors.Join(err, s.dev.Close())
 }
-
-func (s *Store) offset(slot uint32) int64 { return int64(slot) * int64(s.geo.slot()) }

@@ -42,12 +42,27 @@ const (
 	Contiguous Placement = "contiguous"
 )
 
+// Durability is what a store promises after a crash. In every mode each key is
+// found whole or not at all, and what a Sync has covered is found.
+type Durability string
+
+// The modes. NoFlush adds none. Ordered flushes payloads before it writes their
+// headers, so that a header is never found without its payload and nothing rests
+// on the checksum alone; a key whose put has returned may still be missing.
+// Flushed flushes before a put returns: its key is found after any crash.
+const (
+	NoFlush Durability = "none"
+	Ordered Durability = "ordered"
+	Flushed Durability = "flushed"
+)
+
 // Toggles, the first level being the baseline.
 var (
-	StrategyToggle  = metrics.NewToggle("strategy", Sequential, FanOut, Pool, Batch)
-	EngineToggle    = metrics.NewToggle("engine", IOUring, Posix)
-	LayoutToggle    = metrics.NewToggle("layout", Split, Aligned)
-	PlacementToggle = metrics.NewToggle("placement", Scattered, Contiguous)
+	StrategyToggle   = metrics.NewToggle("strategy", Sequential, FanOut, Pool, Batch)
+	EngineToggle     = metrics.NewToggle("engine", IOUring, Posix)
+	LayoutToggle     = metrics.NewToggle("layout", Split, Aligned)
+	PlacementToggle  = metrics.NewToggle("placement", Scattered, Contiguous)
+	DurabilityToggle = metrics.NewToggle("durability", NoFlush, Ordered, Flushed)
 )
 
 // The stages of a PutMany. A blocking write can't be told apart from its wait,
@@ -58,8 +73,9 @@ const (
 	StagePrepare                       // B: fill buffers
 	StageSubmit                        // C: hand writes over
 	StageWait                          // C: until they are complete
+	StageFlush                         // C: flushes, in modes Ordered and Flushed
 	StageCommit                        // D: lock, enter into the index
 )
 
 // Stages names them.
-var Stages = metrics.NewStageSet("rawblock", "dispatch", "reserve", "prepare", "submit", "wait", "commit")
+var Stages = metrics.NewStageSet("rawblock", "dispatch", "reserve", "prepare", "submit", "wait", "flush", "commit")

@@ -40,7 +40,7 @@ func (m medium) open(_ context.Context, a lab.Arm) (lab.Subject, error) {
 		return nil, err
 	}
 	// Twice the keys, so that a PutMany doesn't write where the last one did.
-	size := int64(2*keys.Of(a)) * slotSize(a, fakeBlock)
+	size := sizeFor(a, 2*keys.Of(a), fakeBlock)
 	dev, err := fake.New(fake.Config{Size: size, Block: fakeBlock, Medium: behind, Waiter: emu.Spin})
 	if err != nil {
 		return nil, err
@@ -91,6 +91,11 @@ const fakeBlock = 4096
 // slotSize is the size of an arm's slots on a device with that block.
 func slotSize(a lab.Arm, block int) int64 {
 	return rawblock.SlotSize(int(payload.Of(a)), rawblock.LayoutToggle.Of(a), block)
+}
+
+// sizeFor is the size of a device with that block for so many of an arm's slots.
+func sizeFor(a lab.Arm, slots, block int) int64 {
+	return rawblock.SizeFor(slots, int(payload.Of(a)), rawblock.LayoutToggle.Of(a), block)
 }
 
 type fakeUsage fake.Use

@@ -39,8 +39,8 @@ const largest = 256 << 20
 // eight slots a key, so that scattered slots rarely touch, unless that is too large.
 func openFile(_ context.Context, a lab.Arm) (lab.Subject, error) {
 	n := int64(keys.Of(a))
-	slot := slotSize(a, 4096)
-	f, err := tempFile(max(n, min(8*n, largest/slot)) * slot)
+	slots := max(n, min(8*n, largest/slotSize(a, 4096)))
+	f, err := tempFile(sizeFor(a, int(slots), 4096))
 	if err != nil {
 		return nil, err
 	}
