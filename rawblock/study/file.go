@@ -51,7 +51,7 @@ func openFile(_ context.Context, a lab.Arm) (lab.Subject, error) {
 	if rawblock.EngineToggle.Of(a) == rawblock.Posix {
 		return newSubject(f, a, read)
 	}
-	dev, err := uring.New(f)
+	dev, err := uring.New(f, uring.OptionsOf(a))
 	if errors.Is(err, rawblock.ErrNotBuilt) || errors.Is(err, rawblock.ErrBlocked) {
 		return nil, &lab.Unavailable{Need: "iouring", Why: err.Error(), Do: "--set engine=posix"}
 	} else if err != nil {

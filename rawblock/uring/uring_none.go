@@ -1,13 +1,9 @@
 //go:build !(giouring && linux)
 
-// Package uring is engine io_uring: many writes in one submission.
-//
-// It is built only with tag giouring, and its library links only with
-// -ldflags=-checklinkname=0; the Makefile passes both. Otherwise New answers
-// with rawblock.ErrNotBuilt.
 package uring
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -21,9 +17,17 @@ const Built = false
 type Device struct{ rawblock.Batcher }
 
 // New closes the file and returns rawblock.ErrNotBuilt.
-func New(f *rawblock.File) (*Device, error) { return nil, errors.Join(Probe(), f.Close()) }
+func New(f File, _ Options) (*Device, error) { return nil, errors.Join(Probe(), f.Close()) }
 
 // Probe returns rawblock.ErrNotBuilt.
 func Probe() error {
 	return fmt.Errorf("io_uring: %w: needs Linux and a build with -tags giouring -ldflags=-checklinkname=0 (`make build`); or choose engine posix", rawblock.ErrNotBuilt)
+}
+
+// Register can't be reached.
+func (*Device) Register([]byte) error { return Probe() }
+
+// WriteStream can't be reached.
+func (*Device) WriteStream(context.Context, []rawblock.IO, func(*rawblock.IO) bool) error {
+	return Probe()
 }
