@@ -14,16 +14,17 @@ const nvmeStat = "  2000  10  16000  300  5000 700 80000 9000  3  1500  9300 1 2
 func blockTree(t *testing.T) tree {
 	const disk = "sys/devices/pci0/nvme/nvme0n1/"
 	root := newTree(t, map[string]string{
-		"proc/self/mountinfo":                  "27 1 259:2 / / rw - ext4 /dev/root rw\n28 27 0:40 / /mem rw - tmpfs tmpfs rw\n29 27 0:41 / /over rw - overlay overlay rw\n",
-		disk + "stat":                          nvmeStat,
-		disk + "queue/scheduler":               "[none] mq-deadline\n",
-		disk + "queue/logical_block_size":      "512\n",
-		disk + "queue/physical_block_size":     "4096\n",
-		disk + "queue/rotational":              "0\n",
-		disk + "nvme0n1p2/partition":           "2\n",
-		disk + "nvme0n1p2/stat":                "1 2 3 4 5 6 7 8 9 10 11\n",
-		"sys/devices/virtual/block/loop0/stat": "1 2 3\n",
-		"dev/nvme0n1p2":                        "",
+		"proc/self/mountinfo":                               "27 1 259:2 / / rw - ext4 /dev/root rw\n28 27 0:40 / /mem rw - tmpfs tmpfs rw\n29 27 0:41 / /over rw - overlay overlay rw\n",
+		disk + "stat":                                       nvmeStat,
+		disk + "queue/scheduler":                            "[none] mq-deadline\n",
+		disk + "queue/logical_block_size":                   "512\n",
+		disk + "queue/physical_block_size":                  "4096\n",
+		disk + "queue/rotational":                           "0\n",
+		disk + "nvme0n1p2/partition":                        "2\n",
+		disk + "nvme0n1p2/stat":                             "1 2 3 4 5 6 7 8 9 10 11\n",
+		"sys/devices/virtual/block/loop0/stat":              "1 2 3\n",
+		"sys/devices/virtual/block/loop0/loop/backing_file": "/mem/image\n",
+		"dev/nvme0n1p2":                                     "",
 	})
 	for link, to := range map[string]string{
 		"sys/dev/block/259:0": disk, "sys/dev/block/259:2": disk + "nvme0n1p2", "sys/dev/block/7:0": "sys/devices/virtual/block/loop0",
@@ -47,11 +48,11 @@ func TestFillPath(t *testing.T) {
 		isDevice  bool
 		want      Path
 	}{
-		{"/home/x", "259:2", false, Path{"/home/x", "ext4", "259:2", "nvme0n1p2", "nvme0n1", "none", 512, 4096, "no"}},
-		{"/dev/nvme0n1", "259:0", true, Path{"/dev/nvme0n1", "block device", "259:0", "nvme0n1", "nvme0n1", "none", 512, 4096, "no"}},
-		{"/mem/x", "0:40", false, Path{"/mem/x", "tmpfs", Unknown, Unknown, Unknown, Unknown, 0, 0, Unknown}},
-		{"/over/x", "0:41", false, Path{"/over/x", "overlay", Unknown, Unknown, Unknown, Unknown, 0, 0, Unknown}},
-		{"/dev/loop0", "7:0", true, Path{"/dev/loop0", "block device", "7:0", "loop0", "loop0", Unknown, 0, 0, Unknown}},
+		{"/home/x", "259:2", false, Path{"/home/x", "ext4", "259:2", "nvme0n1p2", "nvme0n1", "none", 512, 4096, "no", "", ""}},
+		{"/dev/nvme0n1", "259:0", true, Path{"/dev/nvme0n1", "block device", "259:0", "nvme0n1", "nvme0n1", "none", 512, 4096, "no", "", ""}},
+		{"/mem/x", "0:40", false, Path{"/mem/x", "tmpfs", Unknown, Unknown, Unknown, Unknown, 0, 0, Unknown, "", ""}},
+		{"/over/x", "0:41", false, Path{"/over/x", "overlay", Unknown, Unknown, Unknown, Unknown, 0, 0, Unknown, "", ""}},
+		{"/dev/loop0", "7:0", true, Path{"/dev/loop0", "block device", "7:0", "loop0", "loop0", Unknown, 0, 0, Unknown, "/mem/image", "tmpfs"}},
 	} {
 		got := unknownPath(tt.name)
 		fillPath(root, &got, tt.dev, tt.isDevice)

@@ -152,6 +152,17 @@ func (f Fingerprint) ID() string {
 	return hex.EncodeToString(sum[:4])
 }
 
+// Place is the ID with the file system and disk of each path that the
+// fingerprint was read for, as "1f2e3d4c-ext4-vda": two disks of one host are
+// two places.
+func (f Fingerprint) Place() string {
+	place := f.ID()
+	for _, p := range f.Paths {
+		place += "-" + p.FS + "-" + p.Disk
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(place, " ", "_"), "/", "_")
+}
+
 // String is one line, such as "1f2e3d4c: AMD EPYC, 2 cores, 2 threads, 24 GiB,
 // linux/amd64 6.18.4, virtual: kvm+hypervisor, governor absent, clock tsc, no
 // CPU quota, no memory limit, go1.26.8 GOMAXPROCS=2; /data: ext4 on vda ...".

@@ -125,3 +125,14 @@ func ExampleFingerprint() {
 	// 9604376f: Neoverse-N1, 4 cores, 4 threads, 16 GiB, linux/arm64 6.12.9, not virtual, governor performance, clock arch_sys_counter, CPU quota 1.5, memory limit 2.0 GiB, go1.26.0 GOMAXPROCS=2
 	// /data: ext4 on nvme0n1p2 of nvme0n1 (259:2), scheduler none, blocks 512/4096, rotational no
 }
+
+func TestPlace(t *testing.T) {
+	f := Fingerprint{OS: "linux"}
+	if f.Place() != f.ID() {
+		t.Errorf("without a path: %s, want %s", f.Place(), f.ID())
+	}
+	f.Paths = []Path{{FS: "ext4", Disk: "vda"}, {FS: "block device", Disk: "nvme0n1"}}
+	if want := f.ID() + "-ext4-vda-block_device-nvme0n1"; f.Place() != want {
+		t.Errorf("got %s, want %s", f.Place(), want)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,9 @@ type Path struct {
 	Logical    int    `json:"logical"`    // bytes of a logical block, 0 if unknown
 	Physical   int    `json:"physical"`   // bytes of a physical block, 0 if unknown
 	Rotational string `json:"rotational"` // "yes", "no" or Unknown; virtual disks often say yes whatever they are
+
+	Backing   string `json:"backing,omitempty"`   // of a loop device: the file behind it
+	BackingFS string `json:"backingFS,omitempty"` // and the type of its file system, or Unknown
 }
 
 // PathInfo tells what lies under path, which must exist. It follows symbolic
@@ -53,9 +57,13 @@ func unknownPath(name string) Path {
 
 // InMemory tells whether the file system keeps its files in memory, so that
 // nothing written there meets a device.
+// It sees RAM disks, and a loop device whose file is in memory.
 func (p Path) InMemory() bool {
-	return slices.Contains([]string{"tmpfs", "devtmpfs", "ramfs"}, p.FS)
+	memory := []string{"tmpfs", "devtmpfs", "ramfs"}
+	return slices.Contains(memory, p.FS) || slices.Contains(memory, p.BackingFS) || ramDisk.MatchString(p.Disk)
 }
+
+var ramDisk = regexp.MustCompile(`^z?ram[0-9]+$`)
 
 // String is one line, such as "/data: ext4 on vda1 of vda (254:1), scheduler
 // none, blocks 512/4096, rotational no".
@@ -64,8 +72,12 @@ func (p Path) String() string {
 	if p.Disk != p.Name {
 		on += " of " + p.Disk
 	}
-	return fmt.Sprintf("%s: %s on %s (%s), scheduler %s, blocks %d/%d, rotational %s",
+	text := fmt.Sprintf("%s: %s on %s (%s), scheduler %s, blocks %d/%d, rotational %s",
 		p.Path, p.FS, on, p.Dev, p.Scheduler, p.Logical, p.Physical, p.Rotational)
+	if p.Backing != "" {
+		text += fmt.Sprintf(", behind it %s on %s", p.Backing, p.BackingFS)
+	}
+	return text
 }
 
 // fillPath fills in what is known of a path on dev, or of dev itself.
@@ -95,6 +107,12 @@ func fillPath(t tree, p *Path, dev string, isDevice bool) {
 		p.Rotational = "no"
 	case "1":
 		p.Rotational = "yes"
+	}
+	if p.Backing = tree(dir).text("loop/backing_file"); p.Backing != "" {
+		p.BackingFS = Unknown
+		if m, ok := mountOf(mounts(t), p.Backing); ok {
+			p.BackingFS = m.fs
+		}
 	}
 }
 

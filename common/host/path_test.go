@@ -64,9 +64,23 @@ func TestScheduler(t *testing.T) {
 }
 
 func TestInMemory(t *testing.T) {
-	for fs, want := range map[string]bool{"tmpfs": true, "ramfs": true, "devtmpfs": true, "ext4": false, Unknown: false} {
-		if got := (Path{FS: fs}).InMemory(); got != want {
-			t.Errorf("%s in memory: %v, want %v", fs, got, want)
+	for _, test := range []struct {
+		path Path
+		want bool
+	}{
+		{Path{FS: "tmpfs"}, true},
+		{Path{FS: "ramfs"}, true},
+		{Path{FS: "devtmpfs"}, true},
+		{Path{FS: "ext4", Disk: "vda"}, false},
+		{Path{FS: Unknown, Disk: Unknown}, false},
+		{Path{FS: "ext4", Disk: "loop0", Backing: "/data/image", BackingFS: "ext4"}, false},
+		{Path{FS: "ext4", Disk: "loop0", Backing: "/dev/shm/image", BackingFS: "tmpfs"}, true},
+		{Path{FS: "ext4", Disk: "zram0"}, true},
+		{Path{FS: "ext4", Disk: "ram1"}, true},
+		{Path{FS: "ext4", Disk: "ramses"}, false},
+	} {
+		if got := test.path.InMemory(); got != test.want {
+			t.Errorf("%+v in memory: %v, want %v", test.path, got, test.want)
 		}
 	}
 }

@@ -85,6 +85,9 @@ func (e Experiment) Open(ctx context.Context, r Rig, a Arm, h host.Fingerprint) 
 	where := fmt.Sprintf("%s on rig %s, %s", e.Name, r.name, a)
 	if r.kind.wall() {
 		stamp.Host = h.ID()
+		if r.kind == KindReal {
+			stamp.Host = h.Place() // another disk isn't comparable
+		}
 		if h.IsZero() {
 			return nil, fmt.Errorf("%s: a wall-clock result needs a host fingerprint; pass host.Read's", where)
 		}

@@ -33,7 +33,7 @@ type Stamp struct {
 	Rig         string
 	Kind        Kind
 	Provenance  Provenance
-	Host        string // ID of the host fingerprint; empty in virtual time
+	Host        string // ID of the host fingerprint, on real rigs with its disks; empty in virtual time
 	Assumptions []string
 	Calibration string // what the fake was asked for and gave; empty if it has none
 }
