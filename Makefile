@@ -2,7 +2,7 @@
 
 GO      ?= go
 BIN     := .bin
-MODULES := common rawblock aerospike spatial coldfetch experiments
+MODULES := $(shell sed -n 's|^	\./||p' go.work)
 PEERS   := common/metrics/peers common/load/peers
 
 # Engine io_uring is built in on Linux. Its library links only with this flag.
@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz bench-modelled bench-measured cost peers rename clean
+.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz bench-modelled bench-measured benchstat cost peers rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -70,9 +70,15 @@ peers: ## compare with others: histograms (Prometheus, HdrHistogram, ...), load 
 	cd common/load/peers && GOWORK=off $(GO) run .
 
 rename: ## rename the module path everywhere: make rename TO=example.org/lab
-	@test -n "$(TO)" || { echo "rename: name the new path: make rename TO=example.org/lab" >&2; exit 2; }
-	git grep -lz 'latlab\.example' | xargs -0 sed -i.orig 's#latlab\.example#$(TO)#g'
+	@printf '%s\n' '$(TO)' | grep -qxE '[a-z0-9]+([.-][a-z0-9]+)+(/[A-Za-z0-9._-]+)*' || \
+		{ echo "rename: TO='$(TO)' is no module path; say make rename TO=example.org/lab" >&2; exit 2; }
+	@git grep -q 'latlab\.example' -- go.work '*/go.mod' || { echo "rename: the modules have another path already; nothing was changed" >&2; exit 1; }
+	git grep -lz 'latlab\.example' -- ':!Makefile' | xargs -0 sed -i.orig 's#latlab\.example#$(TO)#g'
 	git ls-files -z --others '*.orig' | xargs -0 rm -f
+	gofmt -w $$(git ls-files '*.go')
+
+benchstat: ## build benchstat, at the version pinned in tools/: .bin/benchstat old.txt new.txt
+	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ golang.org/x/perf/cmd/benchstat
 
 clean: ## remove what was built (results stay)
 	rm -rf $(BIN)

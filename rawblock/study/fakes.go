@@ -70,7 +70,8 @@ func (m medium) calibrate(ctx context.Context, a lab.Arm) (text string, err erro
 			return s.Trial(ctx, &lab.Trial{Plan: lab.Plan{Min: calibrateFor}})
 		})
 		if err == nil || try == calibrations || !errors.Is(err, emu.ErrOffTolerance) {
-			return fmt.Sprintf("%v, try %d of %d", c, try, calibrations), err
+			return fmt.Sprintf("waits of %v ended %v late in the median (allowed: %v) and %v at p99; %d waits of %d callers, try %d of %d",
+				c.Asked, c.P50-c.Asked, c.Tolerance, c.P99-c.Asked, c.Samples, c.Waiters, try, calibrations), err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"latlab.example/common/host"
@@ -11,11 +12,15 @@ import (
 	"latlab.example/rawblock/uring"
 )
 
-// tempFile makes a file of at least size bytes in the folder for real files.
+// tempFile makes a file of at least size bytes in the folder for real files. It
+// refuses memory, also where a loop device hides it.
 func tempFile(size int64) (*rawblock.File, error) {
 	dir, err := lab.RealDir()
 	if err != nil {
 		return nil, err
+	}
+	if p, err := host.PathInfo(dir); err == nil && p.InMemory() {
+		return nil, fmt.Errorf("rawblock: file in %v: %w: it is in memory; name a folder on a disk", p, rawblock.ErrFileSystem)
 	}
 	return rawblock.TempFile(dir, size)
 }
@@ -29,11 +34,11 @@ func probeFile(context.Context) error {
 	if errors.Is(err, rawblock.ErrPlatform) {
 		return &lab.Unavailable{Need: "file", Why: err.Error(), Do: "run it on Linux"}
 	}
-	return &lab.Unavailable{Need: "file", Why: err.Error(), Do: "--dir DIR or " + lab.DirVariable + " names the folder"}
+	return &lab.Unavailable{Need: "file", Why: err.Error(), Do: "--dir DIR or " + lab.DirVariable + " chooses it"}
 }
 
 // largest is how much of a disk an arm's file may take, unless its keys need more.
-const largest = 256 << 20
+const largest = 64 << 20
 
 // openFile opens a store on a nameless file, by the arm's engine. There are
 // eight slots a key, so that scattered slots rarely touch, unless that is too large.
