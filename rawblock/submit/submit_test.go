@@ -144,39 +144,42 @@ func TestSubmitStoresInTheBackground(t *testing.T) {
 // Stored keys, registered keys and doubles of one call are known, and their
 // objects are left alone.
 func TestKnownKeys(t *testing.T) {
-	m := newMemory()
-	keys, objects := some(0, 4)
-	m.stored[keys[0]] = "before"
-	m.gate = make(chan struct{})
-	s := open(t, m, submit.Options{})
-	for i, test := range []struct {
-		keys []int
-		want submit.Result
-	}{
-		{[]int{0}, submit.Result{Known: 1}},
-		{[]int{1}, submit.Result{Accepted: 1}},
-		{[]int{1}, submit.Result{Known: 1}},
-		{[]int{0, 1, 2, 2, 3}, submit.Result{Accepted: 2, Known: 3}},
-		{nil, submit.Result{}},
-	} {
-		var ks []rawblock.Key
-		var os []*submit.Object
-		for _, k := range test.keys {
-			ks, os = append(ks, keys[k]), append(os, objects[k])
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		keys, objects := some(0, 4)
+		m.stored[keys[0]] = "before"
+		m.gate = make(chan struct{})
+		s := open(t, m, submit.Options{})
+		for i, test := range []struct {
+			keys []int
+			want submit.Result
+		}{
+			{[]int{0}, submit.Result{Known: 1}},
+			{[]int{1}, submit.Result{Accepted: 1}},
+			{[]int{1}, submit.Result{Known: 1}},
+			{[]int{0, 1, 2, 2, 3}, submit.Result{Accepted: 2, Known: 3}},
+			{nil, submit.Result{}},
+		} {
+			var ks []rawblock.Key
+			var os []*submit.Object
+			for _, k := range test.keys {
+				ks, os = append(ks, keys[k]), append(os, objects[k])
+			}
+			if res, err := s.Submit(t.Context(), ks, os); err != nil || res != test.want {
+				t.Errorf("submit %d: %+v, %v; want %+v", i, res, err, test.want)
+			}
+			synctest.Wait() // its task is in the store
 		}
-		if res, err := s.Submit(t.Context(), ks, os); err != nil || res != test.want {
-			t.Errorf("submit %d: %+v, %v; want %+v", i, res, err, test.want)
+		wantRefs(t, "under way", objects, 1, 2, 2, 2)
+		close(m.gate)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
-	}
-	wantRefs(t, "under way", objects, 1, 2, 2, 2)
-	close(m.gate)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	wantRefs(t, "closed", objects, 1, 1, 1, 1)
-	if got, want := s.Stats(), (submit.Stats{Accepted: 3, Known: 5, Stored: 3}); got != want {
-		t.Errorf("stats %+v, want %+v", got, want)
-	}
+		wantRefs(t, "closed", objects, 1, 1, 1, 1)
+		if got, want := s.Stats(), (submit.Stats{Accepted: 3, Known: 5, Stored: 3}); got != want {
+			t.Errorf("stats %+v, want %+v", got, want)
+		}
+	})
 }
 
 // The study's first fault. While one Submit is on its way to the lock, another
