@@ -16,6 +16,9 @@ import (
 type Experiment struct {
 	Name     string // case/question: rawblock/putmany
 	Question string
+	// Note is one line that a reader of the figures needs, as what one operation
+	// is; it is printed under the question. Empty if nothing needs saying.
+	Note string
 	// Factors are what every rig has. The first is the one that the question
 	// and the rule are about.
 	Factors  []Factor

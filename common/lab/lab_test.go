@@ -229,33 +229,133 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestRule(t *testing.T) {
-	inf := math.Inf(1)
+	inf, nan := math.Inf(1), math.NaN()
 	up := lab.Interval{Lo: 1.5, Mid: 2, Hi: 3}
+	exactly := func(v float64) lab.Interval { return lab.Interval{Lo: v, Mid: v, Hi: v} }
 	for _, test := range []struct {
 		name        string
 		time, depth lab.Interval
 		floor       float64
 		want        lab.Verdict
+		why         string
 	}{
-		{"clearly faster, deeper", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.89}, up, 0.02, lab.Holds},
-		{"interval reaches the bar", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.91}, up, 0.02, lab.Inconclusive},
-		{"faster, not deeper", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.7}, lab.Interval{Lo: 0.9, Mid: 1, Hi: 1.1}, 0.02, lab.Inconclusive},
-		{"under 5 %", lab.Interval{Lo: 0.96, Mid: 0.97, Hi: 0.99}, up, 0.02, lab.Fails},
-		{"slower", lab.Interval{Lo: 1.2, Mid: 1.3, Hi: 1.4}, up, 0.02, lab.Fails},
-		{"between", lab.Interval{Lo: 0.91, Mid: 0.93, Hi: 0.94}, up, 0.02, lab.Inconclusive},
-		{"within the noise", lab.Interval{Lo: 0.80, Mid: 0.82, Hi: 0.85}, up, 0.30, lab.Inconclusive},
-		{"unknown bounds", lab.Interval{Lo: -inf, Mid: 0.5, Hi: inf}, up, 0, lab.Inconclusive},
-		{"not a number", lab.Interval{Lo: math.NaN(), Mid: math.NaN(), Hi: math.NaN()}, up, 0, lab.Inconclusive},
+		{"clearly faster, deeper", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.89}, up, 0.02, lab.Holds, ""},
+		{"just at the bar", exactly(0.9), up, 0, lab.Holds, ""},
+		{"interval reaches the bar", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.91}, up, 0.02, lab.Inconclusive,
+			"the gain of [9.00, 50.00] % is neither wholly above 10 % nor wholly under 5 %"},
+		{"reaches it by less than a digit", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.90001}, up, 0.02, lab.Inconclusive,
+			"the gain of [9.999, 50.00] % is neither wholly above 10 % nor wholly under 5 %"},
+		{"faster, not deeper", lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 0.7}, lab.Interval{Lo: 0.9, Mid: 1, Hi: 1.1}, 0.02, lab.Inconclusive,
+			"queue-depth did not clearly go up"},
+		{"under 5 %", lab.Interval{Lo: 0.96, Mid: 0.97, Hi: 0.99}, up, 0.02, lab.Fails, "the gain is at most 4.0 %, under 5 %"},
+		{"under it by less than a digit", lab.Interval{Lo: 0.9501, Mid: 0.97, Hi: 0.99}, up, 0.02, lab.Fails, "the gain is at most 4.99 %, under 5 %"},
+		{"under it, exact", exactly(0.97), up, 0, lab.Fails, "the gain is at most 3.0 %, under 5 %"},
+		{"a little slower, within the noise", lab.Interval{Lo: 1.001, Mid: 1.01, Hi: 1.02}, up, 0.02, lab.Fails, "the gain is at most -0.1 %, under 5 %"},
+		{"noise may hide it", lab.Interval{Lo: 0.96, Mid: 0.97, Hi: 0.99}, up, 0.3, lab.Inconclusive, "the noise floor of 30.0 % hides an effect of 5 %"},
+		{"noise may just hide it", lab.Interval{Lo: 0.96, Mid: 0.97, Hi: 0.99}, up, 0.0501, lab.Inconclusive, "the noise floor of 5.01 % hides an effect of 5 %"},
+		{"noise may hide it, slower", lab.Interval{Lo: 1.2, Mid: 1.3, Hi: 1.4}, up, 0.3, lab.Inconclusive, "the noise floor of 30.0 % hides an effect of 5 %"},
+		{"slower", lab.Interval{Lo: 1.2, Mid: 1.3, Hi: 1.4}, up, 0.02, lab.Fails, "it is worse, not better"},
+		// The control may have taken 1/(1-0.5) = 2 times its twin's time.
+		{"slower, as the twin may be", lab.Interval{Lo: 1.9, Mid: 3, Hi: 3}, up, 0.5, lab.Inconclusive, "the noise floor of 50.0 % hides an effect of 5 %"},
+		{"slower than the twin may be", lab.Interval{Lo: 2.1, Mid: 3, Hi: 3}, up, 0.5, lab.Fails, "it is worse, not better"},
+		{"between", lab.Interval{Lo: 0.91, Mid: 0.93, Hi: 0.94}, up, 0.02, lab.Inconclusive,
+			"the gain of [6.00, 9.00] % is neither wholly above 10 % nor wholly under 5 %"},
+		{"between, exact", exactly(0.93), up, 0, lab.Inconclusive, "the gain of 7.00 % is neither above 10 % nor under 5 %"},
+		{"within the noise", lab.Interval{Lo: 0.80, Mid: 0.82, Hi: 0.85}, up, 0.30, lab.Inconclusive,
+			"the gain of [15.00, 20.00] % is not wholly above the noise floor of 30.0 %"},
+		{"within the noise, exact", exactly(0.80), up, 0.30, lab.Inconclusive, "the gain of 20.00 % is not above the noise floor of 30.0 %"},
+		{"unknown bounds", lab.Interval{Lo: -inf, Mid: 0.5, Hi: inf}, up, 0, lab.Inconclusive, "the interval of the gain is unknown"},
+		{"unknown floor", lab.Interval{Lo: 0.5, Mid: 0.5, Hi: 0.5}, up, inf, lab.Inconclusive, "the noise floor is unknown"},
+		{"unknown floor, slower", lab.Interval{Lo: 2, Mid: 2, Hi: 2}, up, inf, lab.Inconclusive, "the noise floor is unknown"},
+		{"not a number", lab.Interval{Lo: nan, Mid: nan, Hi: nan}, up, 0, lab.Inconclusive, "the interval of the gain is unknown"},
 	} {
 		got, why := experiment.Rule.Judge(map[string]lab.Interval{"sec/op": test.time, "queue-depth": test.depth}, test.floor)
-		if got != test.want || (why == "") != (got == lab.Holds) {
-			t.Errorf("%s: %v (%s), want %v", test.name, got, why, test.want)
+		if got != test.want || why != test.why {
+			t.Errorf("%s: %v (%s), want %v (%s)", test.name, got, why, test.want, test.why)
 		}
 	}
 	if got, _ := experiment.Rule.Judge(map[string]lab.Interval{"sec/op": {Lo: 0.1, Mid: 0.1, Hi: 0.1}}, 0); got != lab.NotMeasurable {
 		t.Errorf("without queue depth: %v", got)
 	}
 }
+
+// Of a figure of which more is better, the floor is mirrored the other way: a
+// twin that seemed to do twice as much does half as much.
+func TestRuleOfMoreIsBetter(t *testing.T) {
+	rule := lab.Better(depth, 0.125).NoEffectUnder(0.05)
+	if got, want := rule.String(), "at least 12.5 % better queue-depth holds; under 5 % fails; between is inconclusive"; got != want {
+		t.Errorf("the rule says %q; want %q", got, want)
+	}
+	for _, test := range []struct {
+		lo, hi, floor float64
+		want          lab.Verdict
+	}{
+		{1.2, 1.5, 0, lab.Holds}, {0.6, 0.9, 1, lab.Inconclusive}, {0.3, 0.49, 1, lab.Fails}, {0.9, 1.01, 0, lab.Fails},
+	} {
+		ratios := map[string]lab.Interval{"queue-depth": {Lo: test.lo, Mid: test.lo, Hi: test.hi}}
+		if got, why := rule.Judge(ratios, test.floor); got != test.want {
+			t.Errorf("[%v, %v], floor %v: %v (%s); want %v", test.lo, test.hi, test.floor, got, why, test.want)
+		}
+	}
+}
+
+// Whatever the figures are: a verdict that isn't holds has a reason; a gain that
+// the noise reaches decides nothing; and what is better fails nowhere where what
+// is worse doesn't.
+func TestRuleProperties(t *testing.T) {
+	rule := lab.Faster(0.10).NoEffectUnder(0.05)
+	judge := func(lo, hi, floor float64) (lab.Verdict, string) {
+		return rule.Judge(map[string]lab.Interval{"sec/op": {Lo: lo, Mid: lo, Hi: hi}}, floor)
+	}
+	property := func(a, b, n uint8) bool {
+		lo, hi, floor := 0.01+float64(min(a, b))/100, 0.01+float64(max(a, b))/100, float64(n)/256
+		got, why := judge(lo, hi, floor)
+		better, _ := judge(lo*0.9, hi*0.9, floor)
+		hidden := lo > 1-floor && hi < 1/(1-floor) && floor > 0.05
+		return (why == "") == (got == lab.Holds) && (!hidden || got == lab.Inconclusive) && (better != lab.Fails || got == lab.Fails)
+	}
+	if err := quick.Check(property, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSubjectMarksItsTrial(t *testing.T) {
+	for _, test := range []struct {
+		reasons []string
+		want    string
+	}{
+		{nil, ""},
+		{[]string{""}, ""},
+		{[]string{"another wrote", "the clock jumped", "another wrote"}, "another wrote; the clock jumped"},
+	} {
+		r := lab.Virtual("model", []string{"a"}, func(context.Context, lab.Arm) (lab.Subject, error) {
+			return marked(test.reasons), nil
+		})
+		arms, err := experiment.Arms(r, lab.Selection{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := experiment.Open(t.Context(), r, arms[0], host.Fingerprint{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.Run(t.Context(), lab.Plan{})
+		if err != nil || res.Dirty() != test.want {
+			t.Errorf("%q: dirty is %q, %v; want %q", test.reasons, res.Dirty(), err, test.want)
+		}
+	}
+}
+
+type marked []string
+
+func (m marked) Trial(_ context.Context, t *lab.Trial) error {
+	t.Ops, t.Took = 1, time.Second
+	for _, reason := range m {
+		t.Dirty(reason)
+	}
+	return nil
+}
+func (marked) Close() error { return nil }
 
 // Results written in the Go benchmark format read back with name, configuration,
 // operations and figures.

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -78,33 +79,39 @@ func (r Rule) String() string {
 		word = "faster"
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "at least %.0f %% %s", r.better*100, word)
+	fmt.Fprintf(&s, "at least %s %s", whole(r.better), word)
 	for _, c := range r.also {
 		fmt.Fprintf(&s, " and %s %s", c.unit.Name, c.to)
 	}
-	fmt.Fprintf(&s, " holds; under %.0f %% fails; between is inconclusive", r.noEffect*100)
+	fmt.Fprintf(&s, " holds; under %s fails; between is inconclusive", whole(r.noEffect))
 	return s.String()
 }
 
 // Judge gives the verdict for one arm. ratios has, by unit name, the arm's
-// figure over the baseline's. floor is the noise floor: the largest change
-// that an A/A control showed, as a share; an effect must be larger than it. The
-// reason says in words why the verdict is not holds.
+// figure over the baseline's. floor is the noise floor: the largest gain that an
+// A/A control showed, as a share; infinite if it is unknown. A gain must be
+// larger than it, and a rule fails only where the noise can't hide the gain. The
+// reason names what decided, and is empty if the verdict is holds.
 func (r Rule) Judge(ratios map[string]Interval, floor float64) (Verdict, string) {
 	main, ok := ratios[r.unit.Name]
 	if !ok {
 		return NotMeasurable, "no " + r.unit.Name + " on this rig"
 	}
 	gainLo, gainHi := gain(main, r.unit.Better)
-	need := math.Max(r.better, floor)
-	if gainHi < r.noEffect {
-		return Fails, fmt.Sprintf("the whole interval is under %.0f %%", r.noEffect*100)
+	if gainHi < -loss(floor, r.unit.Better) {
+		return Fails, "it is worse, not better"
 	}
-	if !(gainLo >= need) {
-		if floor > r.better {
-			return Inconclusive, fmt.Sprintf("the interval is not wholly above the noise floor of %.1f %%", floor*100)
+	if gainHi < r.noEffect {
+		switch {
+		case math.IsInf(floor, 1):
+			return Inconclusive, "the noise floor is unknown"
+		case floor > r.noEffect:
+			return Inconclusive, fmt.Sprintf("the noise floor of %s %% hides an effect of %s", apart(1, floor, r.noEffect), whole(r.noEffect))
 		}
-		return Inconclusive, fmt.Sprintf("the interval is not wholly above %.0f %%", need*100)
+		return Fails, fmt.Sprintf("the gain is at most %s %%, under %s", apart(1, gainHi, r.noEffect), whole(r.noEffect))
+	}
+	if !(gainLo >= math.Max(r.better, floor)) {
+		return Inconclusive, r.between(gainLo, gainHi, floor)
 	}
 	for _, c := range r.also {
 		other, ok := ratios[c.unit.Name]
@@ -118,10 +125,66 @@ func (r Rule) Judge(ratios map[string]Interval, floor float64) (Verdict, string)
 	return Holds, ""
 }
 
-// gain is the improvement as a share, from its low to its high bound.
-func gain(i Interval, better Direction) (lo, hi float64) {
-	if better == Up {
-		return i.Lo - 1, i.Hi - 1
+// between says why a gain neither holds nor fails.
+func (r Rule) between(lo, hi, floor float64) string {
+	unknown := func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }
+	switch {
+	case unknown(lo) || unknown(hi):
+		return "the interval of the gain is unknown"
+	case unknown(floor):
+		return "the noise floor is unknown"
 	}
-	return 1 - i.Hi, 1 - i.Lo
+	limits := []float64{r.better, r.noEffect}
+	if floor > r.better {
+		limits = []float64{floor}
+	}
+	text, wholly := apart(2, lo, limits...), ""
+	if lo != hi {
+		text, wholly = "["+text+", "+apart(2, hi, limits...)+"]", "wholly "
+	}
+	if floor > r.better {
+		return fmt.Sprintf("the gain of %s %% is not %sabove the noise floor of %.1f %%", text, wholly, floor*100)
+	}
+	return fmt.Sprintf("the gain of %s %% is neither %sabove %s nor %sunder %s", text, wholly, whole(r.better), wholly, whole(r.noEffect))
+}
+
+// apart writes a share in per cent with so many decimals, or with as many more
+// as it takes to tell it from limits that it differs from.
+func apart(decimals int, share float64, limits ...float64) string {
+	for ; decimals < 6; decimals++ {
+		text := fmt.Sprintf("%.*f", decimals, share*100)
+		if !slices.ContainsFunc(limits, func(l float64) bool { return l != share && fmt.Sprintf("%.*f", decimals, l*100) == text }) {
+			break
+		}
+	}
+	return fmt.Sprintf("%.*f", decimals, share*100)
+}
+
+// whole writes a rule's share.
+func whole(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
+
+// loss is the noise floor the other way round. A control that seemed to take
+// half the time seems, with the twins swapped, to take twice the time: as a gain
+// that is 50 %, as a loss 100 %.
+func loss(floor float64, better Direction) float64 {
+	switch {
+	case math.IsInf(floor, 1):
+		return floor
+	case better == Up:
+		return floor / (1 + floor)
+	case floor >= 1:
+		return math.Inf(1)
+	}
+	return floor / (1 - floor)
+}
+
+// gain is the improvement as a share, from its low to its high bound. It is
+// rounded far below what can be measured, so that 90 writes of 100 are the
+// 10 % less that a rule asks for, and not 2e-17 short of it.
+func gain(i Interval, better Direction) (lo, hi float64) {
+	round := func(v float64) float64 { return math.Round(v*1e12) / 1e12 }
+	if better == Up {
+		return round(i.Lo - 1), round(i.Hi - 1)
+	}
+	return round(1 - i.Hi), round(1 - i.Lo)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"latlab.example/common/metrics"
@@ -74,6 +75,7 @@ func (s *Session) Run(ctx context.Context, p Plan) (Result, error) {
 	return Result{
 		stamp: s.stamp, units: s.e.AllUnits(), bench: s.e.BenchmarkName(), arm: s.arm,
 		seed: p.Seed, ops: t.Ops, took: t.Took, obs: t.obs, path: t.path, stages: t.stages,
+		dirty: strings.Join(t.dirty, "; "),
 	}, nil
 }
 
@@ -93,6 +95,7 @@ type Result struct {
 	obs    map[string]float64
 	path   metrics.Breakdown
 	stages metrics.Snapshot
+	dirty  string
 }
 
 // Stamp is the result's provenance and what goes with it.
@@ -115,6 +118,10 @@ func (r Result) Path() metrics.Breakdown { return r.path }
 
 // Stages are the trial's histograms.
 func (r Result) Stages() metrics.Snapshot { return r.stages }
+
+// Dirty says why the subject marked the trial as disturbed, reasons joined by
+// "; ". It is empty if it didn't.
+func (r Result) Dirty() string { return r.dirty }
 
 // Value is the figure of a unit: seconds for SecPerOp.
 func (r Result) Value(u Unit) (float64, bool) {

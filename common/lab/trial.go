@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"latlab.example/common/metrics"
@@ -29,6 +30,7 @@ type Trial struct {
 	Took time.Duration // their time: virtual on virtual and bubble rigs
 	obs  map[string]float64
 
+	dirty     []string // reasons, each once
 	stages    metrics.Snapshot
 	path      metrics.Breakdown
 	timelines []metrics.Timeline // of operations not yet folded into path
@@ -41,6 +43,15 @@ func (t *Trial) Observe(u Unit, v float64) {
 		t.obs = make(map[string]float64)
 	}
 	t.obs[u.Name] = v
+}
+
+// Dirty marks the trial as disturbed by what the subject itself saw: another
+// writer on its device, say. The trial counts all the same. Several reasons are
+// kept, each once; an empty one is none.
+func (t *Trial) Dirty(reason string) {
+	if reason != "" && !slices.Contains(t.dirty, reason) {
+		t.dirty = append(t.dirty, reason)
+	}
 }
 
 // Timeline takes the timeline of an operation. It is cheap; the critical path

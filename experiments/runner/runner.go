@@ -145,15 +145,14 @@ func (x *run) trial(ctx context.Context, s *lab.Session, seed uint64) (Trial, er
 	p := lab.Plan{Seed: seed, Min: x.Config.Min}
 	if !wall(x.Rig) {
 		r, err := s.Run(ctx, p)
-		return Trial{Result: r}, err
+		return Trial{Result: r, Dirty: r.Dirty()}, err
 	}
 	runtime.GC() // else an arm pays for the garbage of the one before
 	meter := host.StartNoise()
 	r, err := s.Run(ctx, p)
 	noise := meter.Stop()
-	t := Trial{Result: r, Noise: &noise}
-	t.Dirty, _ = noise.Dirty()
-	return t, err
+	why, _ := noise.Dirty()
+	return Trial{Result: r, Noise: &noise, Dirty: joined(why, r.Dirty())}, err
 }
 
 // refuse takes a row out of the run. Its figures so far go with it: a subject

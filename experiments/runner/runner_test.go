@@ -339,3 +339,43 @@ func TestCloseErrorComesWithAWholeSet(t *testing.T) {
 		t.Errorf("error %v after %d blocks; want that of Close after 1", err, s.Blocks)
 	}
 }
+
+// What a subject saw stands beside what the noise meter saw.
+func TestDirtyTrials(t *testing.T) {
+	for _, kind := range []string{"virtual", "real"} {
+		trial := toy.Opens(func(_ context.Context, a lab.Arm, tr *lab.Trial) error {
+			tr.Ops, tr.Took = 1, time.Second
+			if toy.Strategy.Of(a) == "batch" {
+				tr.Dirty("another wrote to the disk")
+			}
+			return nil
+		})
+		e := one(trial)
+		if kind == "real" {
+			e.Rigs = []lab.Rig{lab.Real("model", nil, trial)}
+		}
+		s := do(t, Config{Blocks: 2, Host: host.Fingerprint{OS: "test"}}, e, "model")
+		for _, r := range s.Rows {
+			batch := toy.Strategy.Of(r.Arm) == "batch"
+			for _, tr := range r.Trials {
+				noise := ""
+				if tr.Noise != nil {
+					noise, _ = tr.Noise.Dirty()
+				}
+				want := noise
+				if batch {
+					want = joined(noise, "another wrote to the disk")
+				}
+				if tr.Dirty != want {
+					t.Errorf("%s, %s: dirty is %q; want %q", kind, r.Arm, tr.Dirty, want)
+				}
+			}
+			if batch && r.Dirty() != 2 {
+				t.Errorf("%s, %s: %d of 2 trials are dirty; want both", kind, r.Arm, r.Dirty())
+			}
+		}
+	}
+	if got := joined("a", "b"); got != "a; b" {
+		t.Errorf("joined %q; want a; b", got)
+	}
+}

@@ -40,7 +40,9 @@ type Trial struct {
 	Place  int // in the block's random order, from 0
 	Result lab.Result
 	Noise  *host.Noise // what others did meanwhile; nil in virtual time
-	Dirty  string      // why the trial is marked as disturbed; empty if it isn't
+	// Dirty is why the trial is marked as disturbed, by the noise meter, by the
+	// subject or by both; empty if it isn't.
+	Dirty string
 }
 
 // Refused is a row without figures, and why.
@@ -133,6 +135,14 @@ func (r Row) Stages() (metrics.Snapshot, error) {
 		}
 	}
 	return sum, nil
+}
+
+// joined are two reasons as one; either may be empty.
+func joined(a, b string) string {
+	if a != "" && b != "" {
+		return a + "; " + b
+	}
+	return a + b
 }
 
 // reason leaves out of an error of Experiment.Open or Session.Run where it

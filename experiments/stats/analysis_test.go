@@ -127,7 +127,7 @@ func TestAnalyseNoiseFloor(t *testing.T) {
 	ns := map[string][]int64{loop100: drift[loop100], batch100: drift[batch100], "control": {400, 2000, 3000, 4000, 5000, 6000}}
 	a := Analyse(scripted(t, lab.Faster(0.10), twoArms, 6, ns, nil))
 	e := rowOf(t, a, batch100).Effect
-	if !near(a.Floor, 0.6) || e.Verdict != lab.Inconclusive || !strings.Contains(e.Reason, "noise floor of 60.0 %") {
+	if !near(a.Floor, 0.6) || e.Verdict != lab.Inconclusive || !strings.Contains(e.Reason, "is not wholly above the noise floor of 60.0 %") {
 		t.Errorf("floor %v, verdict %q, %q; want 0.6 and not clear of it", a.Floor, e.Verdict, e.Reason)
 	}
 }
