@@ -14,5 +14,6 @@
 // Order and trial seeds follow from one seed: the same seed and the same arms
 // give the same order and the same trials. A row that can't be opened, or whose
 // trial fails, is refused: it has a reason in place of figures and the others
-// go on.
+// go on. Without the baseline nothing can be compared: if it is refused the run
+// ends.
 package runner

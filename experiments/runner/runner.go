@@ -11,8 +11,14 @@ import (
 	"latlab.example/common/lab"
 )
 
-// ErrConfig occurs when a run can't be done as asked for.
-var ErrConfig = errors.New("bad run configuration")
+var (
+	// ErrConfig occurs when a run can't be done as asked for.
+	ErrConfig = errors.New("bad run configuration")
+	// ErrBaseline is why a row has no figures that the run ended without, since
+	// there was nothing left to compare it with. The baseline's own row has the
+	// reason.
+	ErrBaseline = errors.New("the baseline is refused")
+)
 
 // Config is how to run.
 type Config struct {
@@ -78,6 +84,10 @@ func (x *run) open(ctx context.Context) {
 		}
 		if err != nil {
 			x.Rows[i].Refused = reason(err)
+			if i == 0 {
+				x.giveUp()
+				return
+			}
 			continue
 		}
 		x.sessions[i], x.Rows[i].Stamp = s, s.Stamp()
@@ -90,7 +100,7 @@ func (x *run) blocks(ctx context.Context) {
 	x.block(ctx, warmUp)
 	var longest time.Duration
 	for b := range x.Config.Blocks {
-		if ctx.Err() != nil || x.idle() {
+		if ctx.Err() != nil || x.Rows[0].Refused != nil {
 			return
 		}
 		if b > 0 && time.Since(x.Start)+longest > x.Config.Budget {
@@ -103,16 +113,17 @@ func (x *run) blocks(ctx context.Context) {
 	}
 }
 
-// idle says that every row is refused.
-func (x *run) idle() bool {
-	for _, s := range x.sessions {
-		if s != nil {
-			return false
+// giveUp refuses the rows that have no figures yet, because the baseline is
+// refused. Those that have some keep them.
+func (x *run) giveUp() {
+	for i := range x.Rows {
+		if r := &x.Rows[i]; r.Refused == nil && len(r.Trials) == 0 {
+			x.refuse(i, ErrBaseline)
 		}
 	}
-	return true
 }
 
+// block runs one trial of each row. It ends early if the baseline is refused.
 func (x *run) block(ctx context.Context, b int) {
 	order, seeds := plan(x.Config.Seed, b, len(x.Rows))
 	for place, i := range order {
@@ -127,14 +138,22 @@ func (x *run) block(ctx context.Context, b int) {
 		case err != nil && ctx.Err() != nil:
 			return
 		case err != nil:
-			x.refuse(i, fmt.Errorf("block %d, seed %d: %w", b+1, seeds[i], reason(err)))
+			where := "warm-up"
+			if b != warmUp {
+				where = fmt.Sprintf("block %d", b+1)
+			}
+			x.refuse(i, fmt.Errorf("%s, seed %d: %w", where, seeds[i], reason(err)))
+			if i == 0 {
+				x.giveUp()
+				return
+			}
 		case b != warmUp:
 			t.Block, t.Place = b, place
 			x.Rows[i].Trials = append(x.Rows[i].Trials, t)
 		}
 		x.report(b, place+1)
 	}
-	if b != warmUp && !x.idle() {
+	if b != warmUp {
 		x.Blocks = b + 1
 	}
 }
@@ -158,10 +177,12 @@ func (x *run) trial(ctx context.Context, s *lab.Session, seed uint64) (Trial, er
 // refuse takes a row out of the run. Its figures so far go with it: a subject
 // that fails is not to be believed.
 func (x *run) refuse(i int, err error) {
-	if closing := x.sessions[i].Close(); closing != nil {
-		err = fmt.Errorf("%w; and closing it: %w", err, closing)
+	if s := x.sessions[i]; s != nil {
+		if closing := s.Close(); closing != nil {
+			err = fmt.Errorf("%w; and closing it: %w", err, closing)
+		}
+		x.sessions[i] = nil
 	}
-	x.sessions[i] = nil
 	x.Rows[i].Refused, x.Rows[i].Trials = err, nil
 }
 

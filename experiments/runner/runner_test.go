@@ -158,18 +158,33 @@ func TestWarmUpIsNotCounted(t *testing.T) {
 	}
 }
 
+// counting tells of its trials, and of its end. Its functions may be nil.
 type counting struct {
-	ran    func()
-	closed bool
+	ran, closing func()
+	fails        func() error
+	closed       bool
 }
 
 func (c *counting) Trial(_ context.Context, t *lab.Trial) error {
-	c.ran()
+	if c.ran != nil {
+		c.ran()
+	}
+	if c.fails != nil {
+		if err := c.fails(); err != nil {
+			return err
+		}
+	}
 	t.Ops, t.Took = 1, time.Second
 	return nil
 }
 
-func (c *counting) Close() error { c.closed = true; return nil }
+func (c *counting) Close() error {
+	c.closed = true
+	if c.closing != nil {
+		c.closing()
+	}
+	return nil
+}
 
 func TestCancelKeepsWhatWasMeasured(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -239,8 +254,84 @@ func TestUnavailableRig(t *testing.T) {
 	if s.Measured() || len(s.Refused()) != len(s.Rows) || s.Blocks != 0 {
 		t.Errorf("measured %v, %d of %d rows refused, %d blocks", s.Measured(), len(s.Refused()), len(s.Rows), s.Blocks)
 	}
-	if !errors.Is(s.Refused()[0].Reason, lab.ErrUnavailable) {
-		t.Errorf("reason %v; want lab.ErrUnavailable", s.Refused()[0].Reason)
+	for i, r := range s.Refused() {
+		want := ErrBaseline
+		if i == 0 {
+			want = lab.ErrUnavailable
+		}
+		if !errors.Is(r.Reason, want) {
+			t.Errorf("row %d: reason %v; want %v", i, r.Reason, want)
+		}
+	}
+}
+
+// Without the baseline nothing can be compared, so nothing more is run.
+func TestRefusedBaselineEndsTheRun(t *testing.T) {
+	broken := errors.New("no device")
+	for _, tt := range []struct {
+		name     string
+		works    int // trials of the baseline, the warm-up counted
+		reason   string
+		measured int // blocks of the others
+	}{
+		{"when opened", -1, "no device", 0},
+		{"while warming up", 0, "warm-up, seed ", 0},
+		{"in block 3", 3, "block 3, seed ", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			closed, base, failed := 0, 0, false
+			e := one(func(_ context.Context, a lab.Arm) (lab.Subject, error) {
+				first := a.String() == "strategy=loop/keys=100" && base == 0
+				if first {
+					base++
+					if tt.works < 0 {
+						failed = true
+						return nil, broken
+					}
+				}
+				if failed {
+					t.Errorf("%s was opened after the baseline was refused", a)
+				}
+				trials := 0
+				return &counting{closing: func() { closed++ }, fails: func() error {
+					if failed {
+						t.Errorf("%s ran after the baseline was refused", a)
+					}
+					if trials++; first && trials > tt.works {
+						failed = true
+						return broken
+					}
+					return nil
+				}}, nil
+			})
+			s := do(t, Config{Seed: 1, Blocks: 5}, e, "model")
+			if r := s.Rows[0]; !errors.Is(r.Refused, broken) || !strings.HasPrefix(r.Refused.Error(), tt.reason) || len(r.Trials) > 0 {
+				t.Errorf("the baseline has %d trials, refused since %v; want none, since %q", len(r.Trials), r.Refused, tt.reason)
+			}
+			for _, r := range s.Rows[1:] {
+				if tt.measured == 0 && r.Refused != ErrBaseline || tt.measured > 0 && r.Refused != nil {
+					t.Errorf("%s: refused since %v", r.Arm, r.Refused)
+				}
+				// The one under way when the baseline failed isn't complete.
+				if n := len(r.Trials); n != tt.measured && (tt.measured == 0 || n != tt.measured+1) {
+					t.Errorf("%s: %d trials; want %d", r.Arm, n, tt.measured)
+				}
+			}
+			if want := len(s.Rows); tt.works >= 0 && closed != want || s.Blocks != tt.measured {
+				t.Errorf("%d of %d subjects closed, %d blocks; want all, %d", closed, want, s.Blocks, tt.measured)
+			}
+		})
+	}
+}
+
+// A file lists the arms in their own order, whatever the order of a block was.
+func TestResultsAreInTheOrderOfTheArms(t *testing.T) {
+	s := do(t, Config{Seed: 1, Blocks: 3}, toy.Speed, "model")
+	arms := s.Rows[:len(s.Rows)-1]
+	for i, r := range s.Results(lab.Modelled) {
+		if got, want := r.Arm().String(), arms[i%len(arms)].Arm.String(); got != want {
+			t.Errorf("result %d is of %s; want %s", i, got, want)
+		}
 	}
 }
 
@@ -331,7 +422,7 @@ func (*failingClose) Close() error { return errClose }
 
 func TestCloseErrorComesWithAWholeSet(t *testing.T) {
 	e := one(func(context.Context, lab.Arm) (lab.Subject, error) {
-		return &failingClose{counting{ran: func() {}}}, nil
+		return &failingClose{counting{}}, nil
 	})
 	r, all := arms(t, e, "model", lab.Selection{})
 	s, err := Run(t.Context(), Config{Blocks: 1, Budget: time.Hour}, e, r, all)

@@ -71,8 +71,10 @@ func (s Set) Measured() bool {
 // Control is the A/A control's row.
 func (s Set) Control() Row { return s.Rows[len(s.Rows)-1] }
 
-// Results are the arms' results of one provenance in the order in which they
-// were run, without the control's: its figures would count as the first arm's.
+// Results are the arms' results of one provenance, block by block, within a
+// block in the order of Rows: not the random one in which they were run, which
+// Trial.Place has. They are without the control's, whose figures would count as
+// the first arm's.
 func (s Set) Results(p lab.Provenance) []lab.Result {
 	var trials []Trial
 	for _, r := range s.Rows {
@@ -80,9 +82,7 @@ func (s Set) Results(p lab.Provenance) []lab.Result {
 			trials = append(trials, r.Trials...)
 		}
 	}
-	slices.SortFunc(trials, func(a, b Trial) int {
-		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Place, b.Place))
-	})
+	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Block, b.Block) })
 	var results []lab.Result
 	for _, t := range trials {
 		results = append(results, t.Result)

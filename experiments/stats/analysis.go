@@ -99,18 +99,19 @@ func (a Analysis) judge(rule lab.Rule, ratios map[string]lab.Interval) (lab.Verd
 	return verdict, reason
 }
 
-// correct fills in the p-values that are corrected for the arms of the table.
+// correct fills in the p-values that are corrected for the table's judged arms.
+// The others answer no question, and so don't make the correction harder.
 func (t Table) correct() {
 	var p []float64
+	var judged []*Effect
 	for _, r := range t.Rows {
-		if r.Effect != nil {
-			p = append(p, r.Effect.P)
+		if e := r.Effect; e != nil {
+			if e.Holm = math.NaN(); e.Judged {
+				p, judged = append(p, e.P), append(judged, e)
+			}
 		}
 	}
-	p = Holm(p)
-	for _, r := range t.Rows {
-		if r.Effect != nil {
-			r.Effect.Holm, p = p[0], p[1:]
-		}
+	for i, corrected := range Holm(p) {
+		judged[i].Holm = corrected
 	}
 }

@@ -13,7 +13,7 @@
 //     whichever of the twins is called the baseline. A gain that isn't larger
 //     may be none.
 //  4. [Compare]: the Mann-Whitney U test of two samples; [Holm] corrects its p for
-//     the number of arms in a table.
+//     the number of judged arms in a table.
 //  5. The experiment's rule judges the interval, never the p.
 //
 // All intervals are at [Confidence]. With fewer than [NeedBlocks] blocks an

@@ -14,7 +14,9 @@ type Effect struct {
 	// is simulated, and so the effect counts as modelled.
 	Provenance lab.Provenance
 	Ratios     map[string]lab.Interval // arm over reference, by unit name
-	P, Holm    float64                 // of the analysis' unit: raw, and corrected for the arms of the table
+	// P is of the analysis' unit; Holm is P corrected for the judged arms of the
+	// table, or NaN if this arm isn't judged. Neither decides a verdict.
+	P, Holm float64
 	// Judged says that the rule applies: the arm differs from its reference in
 	// the experiment's first factor and nothing else.
 	Judged  bool
