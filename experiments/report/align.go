@@ -24,3 +24,35 @@ func width(text string) int {
 	}
 	return longest
 }
+
+// columns is how long a line of words may be.
+const columns = 120
+
+// labelWidth is that of the first column of lines of words.
+const labelWidth = 10
+
+// wrap writes a label and a text as lines of at most so many columns, where
+// words allow it. Later lines are indented as far as the label reaches, or as
+// most labels do if there is none.
+func wrap(label, text string) string {
+	var s strings.Builder
+	reach := min(len(label), columns/3)
+	if label == "" {
+		reach = labelWidth
+	}
+	indent := "\n" + strings.Repeat(" ", reach)
+	s.WriteString(label)
+	used := len(label)
+	for i, word := range strings.Fields(text) {
+		if i > 0 && used+1+len(word) > columns {
+			s.WriteString(indent)
+			used = len(indent) - 1
+		} else if i > 0 {
+			s.WriteByte(' ')
+			used++
+		}
+		s.WriteString(word)
+		used += len(word)
+	}
+	return s.String() + "\n"
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"latlab.example/common/lab"
 	"latlab.example/experiments/stats"
@@ -10,36 +11,72 @@ import (
 
 const unknown = "unknown"
 
-// Summary writes a figure with its interval: 105.3us [104.9, 105.8].
+// Summary writes a figure with its interval: 105.3us [104.9, 105.8]. An interval
+// that is the figure itself in so many digits is left out.
 func Summary(u lab.Unit, s stats.Summary) string {
 	if math.IsNaN(s.Mid) {
 		return "-"
 	}
-	scale, suffix := 1.0, ""
-	if u.Name == lab.SecPerOp.Name {
-		scale, suffix = seconds(s.Mid)
-	}
-	mid := fmt.Sprintf("%.4g%s", s.Mid*scale, suffix)
+	m := measureOf(u, s.Mid)
+	mid, lo, hi := m.number(s.Mid), m.number(s.Lo), m.number(s.Hi)
 	switch {
 	case math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0):
-		return mid + " [" + unknown + "]"
-	case s.Lo == s.Hi:
-		return mid
+		return mid + m.suffix + " [" + unknown + "]"
+	case lo == mid && hi == mid:
+		return mid + m.suffix
 	}
-	return fmt.Sprintf("%s [%.4g, %.4g]", mid, s.Lo*scale, s.Hi*scale)
+	return fmt.Sprintf("%s%s [%s, %s]", mid, m.suffix, lo, hi)
 }
 
-// seconds chooses a unit in which the figure has at most three digits before the point.
-func seconds(v float64) (scale float64, suffix string) {
+// Figure writes a figure alone: 34.0KiB.
+func Figure(u lab.Unit, v float64) string {
+	m := measureOf(u, v)
+	return m.number(v) + m.suffix
+}
+
+// measure is how figures of about one size are written.
+type measure struct {
+	scale  float64
+	suffix string
+	format string
+}
+
+func (m measure) number(v float64) string { return fmt.Sprintf(m.format, v*m.scale) }
+
+// measureOf chooses for a figure of the unit what leaves few digits before the
+// point. Units of bytes are told by their names: dev-write-bytes, B/op.
+func measureOf(u lab.Unit, v float64) measure {
+	name, _, _ := strings.Cut(u.Name, "/")
+	switch {
+	case u.Name == lab.SecPerOp.Name:
+		return seconds(v)
+	case name == "B" || strings.HasSuffix(name, "bytes"):
+		return byteSize(v)
+	}
+	return measure{1, "", "%.4g"}
+}
+
+func seconds(v float64) measure {
 	switch v = math.Abs(v); {
 	case v < 1e-6:
-		return 1e9, "ns"
+		return measure{1e9, "ns", "%.4g"}
 	case v < 1e-3:
-		return 1e6, "us"
+		return measure{1e6, "us", "%.4g"}
 	case v < 1:
-		return 1e3, "ms"
+		return measure{1e3, "ms", "%.4g"}
 	}
-	return 1, "s"
+	return measure{1, "s", "%.4g"}
+}
+
+func byteSize(v float64) measure {
+	m := measure{1, "B", "%.4g"}
+	for _, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if math.Abs(v)*m.scale < 1024 {
+			break
+		}
+		m = measure{m.scale / 1024, suffix, "%.1f"}
+	}
+	return m
 }
 
 // Change writes a ratio as a change with its interval: -43.2% [-45.0, -41.1].
@@ -76,10 +113,11 @@ func P(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// floor writes a noise floor.
+// floor writes a noise floor: as a gain, since a control that seems to take twice
+// the time seems, the other way round, to gain half of it.
 func floor(share float64) string {
 	if math.IsInf(share, 0) {
 		return unknown
 	}
-	return fmt.Sprintf("%.1f %%", 100*share)
+	return fmt.Sprintf("%.1f %% as a gain", 100*share)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/quick"
 	"time"
 
 	"latlab.example/common/host"
@@ -42,7 +43,7 @@ func newRun(t *testing.T, e lab.Experiment, rig string, blocks int, cross ...str
 			row.Trials[i].Dirty = ""
 		}
 	}
-	return Run{Set: s, Analysis: stats.Analyse(s), Files: []string{"results/a.txt"}}
+	return Run{Set: s, Analysis: stats.Analyse(s), Files: []string{"results/a.txt"}, Budget: c.Budget}
 }
 
 func text(t *testing.T, r Run) string {
@@ -59,12 +60,15 @@ func TestTextGolden(t *testing.T) {
 	dirty.Set.Rows[0].Trials[2].Dirty = "others used 1.00 of a core"
 	few := newRun(t, toy.Speed, "model", 3)
 	few.Set.OverBudget, few.Set.Config.Blocks = true, 10
+	few.Budget, few.Shared = time.Minute, true // of several rigs: this one had less
+	noted := toy.Locked
+	noted.Note = "an operation is nothing but a wait, " + strings.Repeat("which takes as long as the lock is said to be held, ", 3) + "and no more"
 	for name, r := range map[string]Run{
 		"model":   newRun(t, toy.Speed, "model", 10),
 		"crossed": newRun(t, toy.Speed, "model", 10, "strategy", "keys"),
 		"refused": dirty,
 		"few":     few,
-		"both":    newRun(t, toy.Locked, "disk", 10),
+		"both":    newRun(t, noted, "disk", 10),
 		"nothing": newRun(t, toy.Speed, "server", 10),
 	} {
 		got := text(t, r)
@@ -113,13 +117,24 @@ func TestEveryRowSaysItsProvenance(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
+	size := lab.Unit{Name: "dev-write-bytes"}
 	for _, tt := range []struct{ got, want string }{
 		{Summary(lab.SecPerOp, stats.Summary{Lo: 1.02e-4, Mid: 1.053e-4, Hi: 1.1e-4}), "105.3us [102, 110]"},
 		{Summary(lab.SecPerOp, stats.Summary{Lo: 5e-9, Mid: 5e-9, Hi: 5e-9}), "5ns"},
 		{Summary(lab.SecPerOp, stats.Summary{Lo: 1e-3, Mid: 2.5e-3, Hi: 1.2}), "2.5ms [1, 1200]"},
 		{Summary(lab.SecPerOp, stats.Summary{Lo: -inf, Mid: 2, Hi: inf}), "2s [unknown]"},
 		{Summary(lab.Writes, stats.Summary{Lo: 200, Mid: 200, Hi: 200}), "200"},
+		{Summary(lab.Writes, stats.Summary{Lo: 199.999, Mid: 200, Hi: 200.001}), "200"},
+		{Summary(lab.Writes, stats.Summary{Lo: 199.9, Mid: 200, Hi: 200.001}), "200 [199.9, 200]"},
 		{Summary(lab.Writes, stats.Summary{Lo: -inf, Mid: nan, Hi: inf}), "-"},
+		{Summary(size, stats.Summary{Lo: 33000, Mid: 34816, Hi: 36000}), "34.0KiB [32.2, 35.2]"},
+		{Figure(size, 512), "512B"},
+		{Figure(size, 1023), "1023B"},
+		{Figure(size, 1024), "1.0KiB"},
+		{Figure(size, 3<<20), "3.0MiB"},
+		{Figure(lab.Unit{Name: "B/op"}, 5<<40), "5.0TiB"},
+		{Figure(lab.Unit{Name: "bytesless"}, 4096), "4096"},
+		{Figure(lab.SecPerOp, 0.25), "250ms"},
 		{Change(lab.Interval{Lo: 0.5, Mid: 0.6, Hi: 1.1}), "-40.0% [-50.0, +10.0]"},
 		{Change(lab.Interval{Lo: 2, Mid: 2, Hi: 2}), "+100.0%"},
 		{Change(lab.Interval{Lo: -inf, Mid: 2, Hi: inf}), "+100.0% [unknown]"},
@@ -129,7 +144,7 @@ func TestFormats(t *testing.T) {
 		{P(0.0416), "0.042"},
 		{P(1), "1.000"},
 		{P(nan), "-"},
-		{floor(0.0123), "1.2 %"},
+		{floor(0.0123), "1.2 % as a gain"},
 		{floor(inf), "unknown"},
 	} {
 		if tt.got != tt.want {
@@ -160,5 +175,47 @@ func TestJSON(t *testing.T) {
 	}
 	if len(runs[1].Arms) != 0 || len(runs[1].Refused) != 5 || !strings.Contains(runs[1].Refused[0].Reason, "no toy server") {
 		t.Errorf("the unavailable rig: %+v", runs[1])
+	}
+}
+
+func TestHost(t *testing.T) {
+	h := host.Fingerprint{OS: "linux", CPU: strings.Repeat("a processor with a long name ", 5), Paths: []host.Path{{Path: "/data", FS: "ext4"}}}
+	var b bytes.Buffer
+	if err := Host(&b, h); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i, line := range lines {
+		if want := map[bool]string{true: "host      ", false: "          "}[i == 0]; !strings.HasPrefix(line, want) || len(line) > 120 {
+			t.Errorf("line %d, of %d characters: %q", i+1, len(line), line)
+		}
+	}
+	if got := strings.Fields(b.String())[1:]; len(lines) < 2 || strings.Join(got, " ") != strings.Join(strings.Fields(h.String()), " ") {
+		t.Errorf("%d lines of %q; want several, and all of %q", len(lines), got, h.String())
+	}
+	if newRun(t, toy.Speed, "model", 1).OnHost() || newRun(t, toy.Speed, "server", 1).OnHost() || !newRun(t, toy.Speed, "picky", 1).OnHost() {
+		t.Error("the host bears on figures in wall-clock time, and on no others")
+	}
+}
+
+// Wrapping loses no word and keeps to the width where words allow it.
+func TestWrap(t *testing.T) {
+	f := func(lengths []uint8) bool {
+		var words []string
+		longest := 0
+		for i, n := range lengths {
+			words = append(words, strings.Repeat(string(rune('a'+i%26)), int(n%150)+1))
+			longest = max(longest, len(words[i]))
+		}
+		text := wrap("label     ", strings.Join(words, " "))
+		for line := range strings.Lines(text) {
+			if len(strings.TrimRight(line, "\n")) > max(columns, 10+longest) {
+				return false
+			}
+		}
+		return strings.Join(strings.Fields(text), " ") == strings.Join(append([]string{"label"}, words...), " ")
+	}
+	if err := quick.Check(f, nil); err != nil {
+		t.Error(err)
 	}
 }

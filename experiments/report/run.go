@@ -1,7 +1,9 @@
 package report
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"latlab.example/common/lab"
 	"latlab.example/experiments/runner"
@@ -13,6 +15,10 @@ type Run struct {
 	Set      runner.Set
 	Analysis stats.Analysis
 	Files    []string // where the results were written
+	// Budget is the wall time that was asked for, of all rigs together; Shared
+	// says that this rig had a part of it.
+	Budget time.Duration
+	Shared bool
 }
 
 // heading says in words what the figures of a provenance are.
@@ -34,6 +40,11 @@ func short(arm, baseline lab.Arm) string {
 		return "baseline"
 	}
 	return strings.Join(parts, " ")
+}
+
+// OnHost says whether a figure's time is this host's.
+func (r Run) OnHost() bool {
+	return slices.ContainsFunc(r.Set.Rows, func(row runner.Row) bool { return row.Stamp.Host != "" && len(row.Trials) > 0 })
 }
 
 func (r Run) baseline() lab.Arm { return r.Set.Rows[0].Arm }

@@ -2,17 +2,21 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"latlab.example/common/host"
 	"latlab.example/common/lab"
+	"latlab.example/experiments/runner"
 	"latlab.example/experiments/stats"
 )
 
-// Text writes the run's tables. It returns the error of w.
+// Text writes the run's tables. The host is left to [Host], since several runs
+// share it. It returns the error of w.
 func Text(w io.Writer, r Run) error {
 	p := &page{Run: r}
 	p.head()
@@ -35,19 +39,40 @@ type page struct {
 	out bytes.Buffer
 }
 
+// Host writes the line that says what measured figures were measured on. It
+// returns the error of w.
+func Host(w io.Writer, h host.Fingerprint) error {
+	_, err := io.WriteString(w, wrap(label("host"), h.String()))
+	return err
+}
+
+// label is the first column of a line of words.
+func label(name string) string { return fmt.Sprintf("%-*s", labelWidth, name) }
+
+func (p *page) fieldf(name, format string, args ...any) {
+	p.out.WriteString(wrap(label(name), fmt.Sprintf(format, args...)))
+}
+
 func (p *page) linef(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
 
 func (p *page) head() {
 	s := p.Set
-	p.linef("%s on rig %s (%s): %s", s.Experiment.Name, s.Rig.Name(), s.Rig.Kind(), s.Experiment.Question)
-	p.linef("rule      %s", s.Experiment.Rule)
-	p.linef("baseline  %s", strings.ReplaceAll(p.baseline().String(), "/", " "))
-	p.linef("run       %d of %d blocks in %v, seed %d", s.Blocks, s.Config.Blocks, s.Took.Round(100*time.Millisecond), s.Config.Seed)
+	p.out.WriteString(wrap("", fmt.Sprintf("%s on rig %s (%s): %s", s.Experiment.Name, s.Rig.Name(), s.Rig.Kind(), s.Experiment.Question)))
+	if s.Experiment.Note != "" {
+		p.fieldf("note", "%s", s.Experiment.Note)
+	}
+	p.fieldf("rule", "%s", s.Experiment.Rule)
+	p.fieldf("baseline", "%s", strings.ReplaceAll(p.baseline().String(), "/", " "))
+	p.fieldf("run", "%d of %d blocks in %v, seed %d", s.Blocks, s.Config.Blocks, s.Took.Round(100*time.Millisecond), s.Config.Seed)
 	if s.Interrupted {
-		p.linef("          interrupted: only complete blocks are paired")
+		p.fieldf("", "interrupted: only complete blocks are paired")
 	}
 	if s.OverBudget {
-		p.linef("          stopped early: the budget of %v is spent", s.Config.Budget)
+		part := ""
+		if p.Shared {
+			part = "this rig's part of "
+		}
+		p.fieldf("", "stopped early: %sthe budget of %v is spent", part, p.Budget)
 	}
 }
 
@@ -77,11 +102,11 @@ func (p *page) figures(t stats.Table) {
 	}
 	if text := align(one); width(text) <= wide {
 		p.out.WriteString(text)
-		p.reasons(t)
+		p.notes(t)
 		return
 	}
 	p.out.WriteString(align(main))
-	p.reasons(t)
+	p.notes(t)
 	p.linef("outcomes (medians):")
 	p.out.WriteString(align(outcomes))
 }
@@ -119,7 +144,7 @@ func (p *page) outcomeCells(t stats.Table) [][]string {
 		row := []string{t.Provenance.String(), p.rowName(r.Arm, false)}
 		for _, u := range units {
 			if s, ok := r.Figures[u.Name]; ok {
-				row = append(row, fmt.Sprintf("%.4g", s.Mid))
+				row = append(row, Figure(u, s.Mid))
 			} else {
 				row = append(row, "-")
 			}
@@ -142,31 +167,70 @@ func (p *page) effect(t stats.Table, e *stats.Effect) string {
 	return s
 }
 
-// reasons say why a verdict isn't "holds", and what an effect is against.
-func (p *page) reasons(t stats.Table) {
-	mixed := false
+// notes say under a table why a verdict isn't "holds", what an effect is
+// against, and how to read it.
+func (p *page) notes(t stats.Table) {
+	var f folded
+	mixed, judged, unjudged := false, false, false
 	for _, r := range t.Rows {
 		name := p.rowName(r.Arm, false)
 		if e := r.Effect; e != nil {
 			if e.Reason != "" {
-				p.linef("  %s %s: %s", name, e.Verdict, e.Reason)
+				f.add(name, fmt.Sprintf(" %s: %s", e.Verdict, e.Reason))
 			}
 			if ref := p.rowName(e.Reference, false); ref != "baseline" {
-				p.linef("  %s: its effect is against %s", name, ref)
+				f.add(name, ": effect against "+ref)
 			}
 			mixed = mixed || e.Provenance != t.Provenance
+			judged, unjudged = judged || e.Judged, unjudged || !e.Judged
 		} else if name != "baseline" {
-			p.linef("  %s: no effect, since the arm to set it against has no figures", name)
+			f.add(name, ": no effect, since the arm to set it against has no figures")
 		}
 		for _, u := range p.Set.Experiment.AllUnits() {
 			if warning := r.Figures[u.Name].Warning; warning != "" {
-				p.linef("  %s %s: %s", name, u.Name, warning)
+				f.add(name, " "+u.Name+": "+warning)
 			}
 		}
+	}
+	for _, line := range f.lines() {
+		p.out.WriteString(wrap("  ", line))
 	}
 	if mixed {
 		p.linef("  An effect between a modelled and a measured arm is a modelled figure: one side is simulated.")
 	}
+	switch {
+	case unjudged && p.Set.Experiment.Rule.IsZero():
+		p.linef("  - not judged: the experiment has no rule")
+	case unjudged:
+		p.linef("  - not judged: the rule is about %s", p.Set.Experiment.Factors[0].Name())
+	}
+	if judged {
+		p.linef("  verdicts come from intervals and the rule alone; p is shown beside them")
+	}
+}
+
+// folded says the same of several arms once.
+type folded struct {
+	texts []string // in the order in which they came
+	names map[string][]string
+}
+
+func (f *folded) add(name, text string) {
+	if f.names == nil {
+		f.names = make(map[string][]string)
+	}
+	if f.names[text] == nil {
+		f.texts = append(f.texts, text)
+	}
+	f.names[text] = append(f.names[text], name)
+}
+
+func (f *folded) lines() []string {
+	var all []string
+	for _, text := range f.texts {
+		all = append(all, strings.Join(f.names[text], ", ")+text)
+	}
+	return all
 }
 
 // stages are each arm's shares of the critical path.
@@ -207,9 +271,9 @@ func (p *page) assumptions(t stats.Table) {
 	}
 	for _, a := range order {
 		if only := holders[a]; len(only) < len(t.Rows) {
-			p.linef("assumes   %s (%s)", a, strings.Join(only, "; "))
+			p.fieldf("assumes", "%s (%s)", a, strings.Join(only, "; "))
 		} else {
-			p.linef("assumes   %s", a)
+			p.fieldf("assumes", "%s", a)
 		}
 	}
 }
@@ -221,26 +285,28 @@ func (p *page) refused() {
 	}
 	p.linef("")
 	p.linef("REFUSED: no figures")
-	var rows [][]string
-	said := make(map[string]string) // where a reason was given first
+	said := make(map[string]string) // where a long reason was given first
+	longest := 0
+	for _, r := range all {
+		longest = max(longest, len(p.rowName(r.Arm, r.Control)))
+	}
 	for _, r := range all {
 		name, reason := p.rowName(r.Arm, r.Control), r.Reason.Error()
 		if first, ok := said[reason]; ok {
 			reason = "as " + first
-		} else {
+		} else if !errors.Is(r.Reason, runner.ErrBaseline) {
 			said[reason] = name
 		}
-		rows = append(rows, []string{"refused", name, reason})
+		p.out.WriteString(wrap(fmt.Sprintf("refused  %-*s  ", longest, name), reason))
 	}
-	p.out.WriteString(align(rows))
 }
 
 // foot is what bears on all tables.
 func (p *page) foot() {
 	p.linef("")
 	if base := p.Set.Rows[0]; len(base.Trials) > 0 {
-		p.linef("noise     floor %s, from the A/A control (%s): %s %s", floor(p.Analysis.Floor),
-			base.Stamp.Provenance, p.Analysis.Unit.Name, Change(p.Analysis.Control))
+		p.fieldf("noise", "floor %s (%s, %s; the A/A control differs by %s)", floor(p.Analysis.Floor),
+			p.Analysis.Unit.Name, base.Stamp.Provenance, Change(p.Analysis.Control))
 	}
 	dirty, trials, why := 0, 0, ""
 	for _, r := range p.Set.Rows {
@@ -252,29 +318,16 @@ func (p *page) foot() {
 		}
 	}
 	if dirty > 0 {
-		p.linef("dirty     %d of %d trials were disturbed; they are kept. The first: %s", dirty, trials, why)
+		p.fieldf("dirty", "%d of %d trials were disturbed; they are kept. The first: %s", dirty, trials, why)
 	} else if trials > 0 && p.Set.Control().Stamp.Host != "" {
-		p.linef("dirty     0 of %d trials", trials)
+		p.fieldf("dirty", "0 of %d trials", trials)
 	}
 	for _, r := range p.Set.Rows {
 		if r.Stamp.Calibration != "" && r.Refused == nil {
-			p.linef("calibrated %s: %s", p.rowName(r.Arm, r.Control), r.Stamp.Calibration)
+			p.out.WriteString(wrap("calibrated ", p.rowName(r.Arm, r.Control)+": "+r.Stamp.Calibration))
 		}
-	}
-	if h := p.Set.Config.Host; !h.IsZero() && p.hasHost() {
-		p.linef("host      %s", h)
 	}
 	for _, f := range p.Files {
 		p.linef("file      %s (and .json)", f)
 	}
-}
-
-// hasHost says whether a row's time is this host's.
-func (p *page) hasHost() bool {
-	for _, r := range p.Set.Rows {
-		if r.Stamp.Host != "" {
-			return true
-		}
-	}
-	return false
 }

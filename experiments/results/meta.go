@@ -15,6 +15,7 @@ import (
 type Meta struct {
 	Experiment  string            `json:"experiment"`
 	Question    string            `json:"question"`
+	Note        string            `json:"note,omitempty"`
 	Rule        string            `json:"rule"`
 	Rig         string            `json:"rig"`
 	Kind        string            `json:"kind"`
@@ -67,7 +68,7 @@ type Refused struct {
 // newMeta describes the set's rows of one provenance, and all that were refused.
 func newMeta(set runner.Set, p lab.Provenance, b Build) (Meta, error) {
 	m := Meta{
-		Experiment: set.Experiment.Name, Question: set.Experiment.Question, Rule: set.Experiment.Rule.String(),
+		Experiment: set.Experiment.Name, Question: set.Experiment.Question, Note: set.Experiment.Note, Rule: set.Experiment.Rule.String(),
 		Rig: set.Rig.Name(), Kind: set.Rig.Kind().String(), Provenance: p.String(),
 		Build: b, Start: set.Start.UTC(), Took: set.Took,
 		Seed: set.Config.Seed, Blocks: set.Blocks, Planned: set.Config.Blocks, Min: set.Config.Min,

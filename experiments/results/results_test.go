@@ -93,7 +93,9 @@ func TestWriteThenRead(t *testing.T) {
 func same(a, b float64) bool { return math.Abs(a-b) <= 1e-14*math.Abs(b) }
 
 func TestMeta(t *testing.T) {
-	s := run(t, toy.Speed, "picky", 1<<63, 3)
+	noted := toy.Speed
+	noted.Note = "an operation is a put of all keys"
+	s := run(t, noted, "picky", 1<<63, 3)
 	s.Rows[0].Trials[1].Dirty = "others used 1.00 of a core"
 	path := write1(t, t.TempDir(), s)
 	text, err := os.ReadFile(strings.TrimSuffix(path, ".txt") + ".json")
@@ -105,7 +107,7 @@ func TestMeta(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Build.Commit != "abc" || m.Build.Go != runtime.Version() || m.Seed != 1<<63 || m.Blocks != 3 || m.Planned != 3 ||
-		m.Provenance != "modelled" || m.Kind != "emulated" || m.HostID != testHost.ID() || !reflect.DeepEqual(m.Host, &testHost) {
+		m.Note != noted.Note || m.Provenance != "modelled" || m.Kind != "emulated" || m.HostID != testHost.ID() || !reflect.DeepEqual(m.Host, &testHost) {
 		t.Errorf("meta %+v", m)
 	}
 	if len(m.Refused) != 1 || m.Refused[0].Arm != "strategy=batch/keys=100" || !strings.Contains(m.Refused[0].Reason, "got 80us") {
@@ -375,4 +377,21 @@ func group(t *testing.T, paths []string) (tables, rows, cols int) {
 		t.Fatal(err)
 	}
 	return len(table), len(row), len(col)
+}
+
+func TestWritable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	if err := Writable(dir); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the folder holds %v, %v; want it, and nothing in it", left, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Writable(file); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("a file as the folder: %v; want an error that names it", err)
+	}
 }

@@ -35,6 +35,23 @@ func Write(dir string, set runner.Set, b Build) ([]string, error) {
 	return paths, nil
 }
 
+// Writable makes the folder, and a file there that it removes again: what is
+// found out before a run doesn't cost its figures. Errors are those of the file
+// system.
+func Writable(dir string) error {
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(dir, ".*.tmp"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("results: no file can be made in folder %s: %w", dir, err)
+	}
+	return nil
+}
+
 // pair is a histogram's bucket, indented. On one line it is read more easily, and
 // most of a file is buckets.
 var pair = regexp.MustCompile(`\[\s+(\d+),\s+(\d+)\s+\]`)
