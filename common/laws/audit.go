@@ -23,7 +23,7 @@ func Audit(f Figures) ([]Finding, error) {
 	a.auditDistribution()
 	a.auditShares()
 	if len(a.findings) == 0 {
-		return nil, fmt.Errorf("laws: audit: %w: give two or more that a law connects, such as rate and mean, users and rate, or mean and p95", ErrTooFew)
+		return nil, fmt.Errorf("audit: %w: give two or more that a law connects, such as rate and mean, users and rate, or mean and p95", ErrTooFew)
 	}
 	return a.findings, nil
 }

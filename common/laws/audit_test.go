@@ -119,10 +119,16 @@ func TestAuditRefuses(t *testing.T) {
 	if !errors.Is(err, ErrArgument) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"users: ", "requests a second: ", "mean: ", "slow share: ", "needs a unit"} {
+	for _, want := range []string{`users "1.5": `, `requests a second "0": `, `mean "10": a time needs a unit`, `slow share "120%": `} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error doesn't say %q: %v", want, err)
 		}
+	}
+	if _, err := Audit(Figures{PerSec: "10", Mean: "ten"}); err == nil || err.Error() != `audit: mean "ten": write it like "10ms" or "1.5s"` {
+		t.Errorf("got %v; want one clean sentence", err)
+	}
+	if _, err := ParseTime("ten"); err == nil || err.Error() != `laws: figure "ten": write it like "10ms" or "1.5s"` {
+		t.Errorf("got %v; want one clean sentence", err)
 	}
 }
 

@@ -54,23 +54,23 @@ func read(f Figures) (*audit, error) {
 		}
 		v, err := parse(text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			errs = append(errs, fmt.Errorf("%s %w", name, err))
 			return
 		}
 		*to = &v
 	}
 	get("users", f.Users, parseCount, &a.users)
 	get("requests a second", f.PerSec, parseRate, &a.perSec)
-	get("mean", f.Mean, ParseTime, &a.mean)
-	get("p50", f.P50, ParseTime, &p50)
-	get("p95", f.P95, ParseTime, &p95)
-	get("p99", f.P99, ParseTime, &p99)
-	get("max", f.Max, ParseTime, &top)
-	get("think time", f.Think, ParseTime, &a.think)
+	get("mean", f.Mean, parseTime, &a.mean)
+	get("p50", f.P50, parseTime, &p50)
+	get("p95", f.P95, parseTime, &p95)
+	get("p99", f.P99, parseTime, &p99)
+	get("max", f.Max, parseTime, &top)
+	get("think time", f.Think, parseTime, &a.think)
 	get("pool", f.Pool, parseCount, &a.pool)
-	get("hold time", f.Hold, ParseTime, &a.hold)
+	get("hold time", f.Hold, parseTime, &a.hold)
 	get("slow share", f.Slow, parseShare, &a.slow)
-	get("limit", f.Limit, ParseTime, &a.limit)
+	get("limit", f.Limit, parseTime, &a.limit)
 	get("success share", f.Success, parseShare, &a.success)
 	for _, p := range []struct {
 		name  string
@@ -82,34 +82,36 @@ func read(f Figures) (*audit, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("laws: audit: %w", errors.Join(errs...))
+		return nil, fmt.Errorf("audit: %w", errors.Join(errs...))
 	}
 	return &a, nil
 }
+
+func parseTime(s string) (Interval, error) { return parseFigure(s, true) }
 
 // parseCount reads a whole number, which isn't rounded.
 func parseCount(s string) (Interval, error) {
 	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31)
 	if err != nil || n == 0 {
-		return Interval{}, fmt.Errorf("laws: figure %q: %w: it is a whole number from 1 on", s, ErrArgument)
+		return Interval{}, figureError{s, "it is a whole number from 1 on"}
 	}
 	return Exact(float64(n)), nil
 }
 
 // parseRate reads a rate, which divides and so isn't 0.
 func parseRate(s string) (Interval, error) {
-	v, err := ParseNumber(s)
+	v, err := parseFigure(s, false)
 	if err == nil && v.Lo <= 0 {
-		err = fmt.Errorf("laws: figure %q: %w: nothing follows from a rate that may be 0; give more digits", s, ErrArgument)
+		err = figureError{s, "nothing follows from a rate that may be 0; give more digits"}
 	}
 	return v, err
 }
 
 // parseShare reads a share from 0 to 1.
 func parseShare(s string) (Interval, error) {
-	v, err := ParseNumber(s)
+	v, err := parseFigure(s, false)
 	if err == nil && v.Lo > 1 {
-		err = fmt.Errorf("laws: figure %q: %w: a share is at most 1 or 100%%", s, ErrArgument)
+		err = figureError{s, "a share is at most 1 or 100%"}
 	}
 	return Interval{v.Lo, min(v.Hi, 1)}, err
 }

@@ -29,12 +29,27 @@ var units = []struct {
 // ParseNumber reads a figure as it was published: "46.27", or "20.32%" for
 // 0.2032. What was rounded may be off by half a unit of its last digit, so
 // "46.27" lies from 46.265 to 46.275. The error wraps [ErrArgument].
-func ParseNumber(s string) (Interval, error) { return parseFigure(s, false) }
+func ParseNumber(s string) (Interval, error) { return parseAlone(s, false) }
 
 // ParseTime reads a time as it was published, "10ms", in seconds: from 0.0095 to
 // 0.0105. Units are ns, us, ms, s, min (or m) and h; only "0" needs none, and is
 // exact. The error wraps [ErrArgument].
-func ParseTime(s string) (Interval, error) { return parseFigure(s, true) }
+func ParseTime(s string) (Interval, error) { return parseAlone(s, true) }
+
+func parseAlone(s string, isTime bool) (Interval, error) {
+	v, err := parseFigure(s, isTime)
+	if err != nil {
+		err = fmt.Errorf("laws: figure %w", err)
+	}
+	return v, err
+}
+
+// figureError says what is wrong with a figure, so that the figure's name can
+// stand before it. It wraps ErrArgument without repeating its text.
+type figureError struct{ figure, why string }
+
+func (e figureError) Error() string { return fmt.Sprintf("%q: %s", e.figure, e.why) }
+func (e figureError) Unwrap() error { return ErrArgument }
 
 func parseFigure(s string, isTime bool) (Interval, error) {
 	number, factor, hasUnit := strings.TrimSpace(s), 1.0, false
@@ -50,15 +65,15 @@ func parseFigure(s string, isTime bool) (Interval, error) {
 		if isTime {
 			example = `"10ms" or "1.5s"`
 		}
-		return Interval{}, fmt.Errorf("laws: figure %q: %w: write it like %s", s, ErrArgument, example)
+		return Interval{}, figureError{s, "write it like " + example}
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsInf(v*factor, 0) {
-		return Interval{}, fmt.Errorf("laws: figure %q: %w: not a decimal number", s, ErrArgument)
+		return Interval{}, figureError{s, "not a decimal number"}
 	}
 	if isTime && !hasUnit {
 		if v != 0 {
-			return Interval{}, fmt.Errorf("laws: figure %q: %w: a time needs a unit: ns, us, ms, s, min or h", s, ErrArgument)
+			return Interval{}, figureError{s, "a time needs a unit: ns, us, ms, s, min or h"}
 		}
 		return Exact(0), nil
 	}
