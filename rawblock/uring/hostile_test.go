@@ -269,7 +269,11 @@ func TestFailedBatchLeavesNothingBehind(t *testing.T) {
 		t.Errorf("%v, want ErrShortWrite", err)
 	}
 	h.atEntry = nil
-	ws = writes(t, d, 8)
+	for i := range ws {
+		for j := range ws[i].Buf {
+			ws[i].Buf[j] = byte(100 + i)
+		}
+	}
 	if err := d.WriteBatch(t.Context(), ws[:4], nil); err != nil {
 		t.Error(err)
 	}
