@@ -26,6 +26,9 @@ Exit code 0 says that the audit was done, whatever it found.`,
   latlab audit --rps 42.56 --mean 152ms --p95 701ms --slow 0.48% --limit 500ms`,
 		Args: exactly(0, "flags, no argument"),
 		RunE: func(*cobra.Command, []string) error {
+			if f.Limit != "" && f.Slow == "" || f.Slow != "" && f.Limit == "" && f.Success == "" {
+				return usagef("--slow is the share of requests that took --limit or longer: give both")
+			}
 			findings, err := laws.Audit(f)
 			if errors.Is(err, laws.ErrArgument) || errors.Is(err, laws.ErrTooFew) {
 				return usageError{err}
@@ -51,9 +54,9 @@ Exit code 0 says that the audit was done, whatever it found.`,
 	flags.StringVar(&f.Think, "think", "", "mean think time of a user")
 	flags.StringVar(&f.Pool, "pool", "", "connections or servers that requests share")
 	flags.StringVar(&f.Hold, "hold", "", "mean time that a request keeps one of the pool busy")
-	flags.StringVar(&f.Slow, "slow", "", "share of requests that took --limit or longer, as 0.48%")
+	flags.StringVar(&f.Slow, "slow", "", "share of requests that took --limit or longer, as 0.48% (0.48 without % means 48 %)")
 	flags.StringVar(&f.Limit, "limit", "", "response time from which a request is slow")
-	flags.StringVar(&f.Success, "success", "", "share of requests that succeeded, as 97.2%")
+	flags.StringVar(&f.Success, "success", "", "share of requests that succeeded, as 97.2% (0.972 means the same)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -1,9 +1,9 @@
 // Package cli is the command latlab: it reads flags, calls the packages that do
 // the work, and prints. Every command is a constructor that a test can call.
 //
-// Exit codes: 0 done; 1 failed, or nothing could be measured; 2 asked for in a
-// way that can't be understood; 130 interrupted, with what was measured printed
-// and written.
+// Exit codes: 0 done; 1 failed, or a rig or all of them measured nothing; 2
+// asked for in a way that can't be understood; 130, 143 or 129 ended by SIGINT
+// (Ctrl-C), SIGTERM or SIGHUP, with what was measured printed and written.
 package cli
 
 import (
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 
@@ -32,11 +31,10 @@ type env struct {
 }
 
 // Main runs the command on the process's arguments and returns its exit code.
-// An interrupt ends it in an orderly way, a second one at once.
+// A signal ends it in an orderly way, a second one at once.
 func Main(experiments registry.List) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	root := newRoot(env{
 		experiments: experiments, out: os.Stdout, err: os.Stderr,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), goos: runtime.GOOS,
@@ -86,20 +84,18 @@ func exactly(n int, text string) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return usagef("%s takes %s, not %d arguments; see %s --help", cmd.CommandPath(), text, len(args), cmd.CommandPath())
+		return usagef("%s takes %s, but got %d; see %s --help", cmd.Name(), text, len(args), cmd.CommandPath())
 	}
 }
 
-// errInterrupted occurs when the user stopped a run.
-var errInterrupted = errors.New("interrupted; what was measured until then is kept")
-
 func exitCode(err error) int {
 	var usage usageError
+	var early stopped
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errInterrupted):
-		return 130
+	case errors.As(err, &early):
+		return early.exitCode()
 	case errors.As(err, &usage), errors.Is(err, registry.ErrExperiment), errors.Is(err, lab.ErrRig),
 		errors.Is(err, lab.ErrFactor), errors.Is(err, lab.ErrLevel):
 		return 2

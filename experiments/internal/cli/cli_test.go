@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,21 +30,31 @@ import (
 	"latlab.example/experiments/runner"
 )
 
-// stop interrupts its own process in the middle of the third block.
+// stop signals its own process, in the middle of the third block or while
+// warming up.
 var stop = lab.Experiment{
 	Name: "toy/stop", Question: "Is what was measured kept?",
-	Factors: []lab.Factor{toy.Strategy}, Rule: lab.Faster(0.10),
+	Factors: []lab.Factor{toy.Strategy, by, during}, Rule: lab.Faster(0.10),
 	Rigs: []lab.Rig{lab.Virtual("model", []string{"a toy"}, toy.Opens(stopping))},
 }
 
-var stopTrials atomic.Int64
+var (
+	by         = lab.NewFactor("by", "INT", "TERM", "HUP")
+	during     = lab.NewFactor("during", "block-3", "warm-up")
+	stopTrials atomic.Int64
+)
 
-func stopping(ctx context.Context, _ lab.Arm, t *lab.Trial) error {
-	// Three arms and the control: 4 trials of warm-up and 4 a block.
-	if stopTrials.Add(1) > 4+2*4+2 {
+func stopping(ctx context.Context, a lab.Arm, t *lab.Trial) error {
+	// With one level of the others, three arms and the control: 4 trials of
+	// warm-up and 4 a block.
+	last := int64(4 + 2*4 + 2)
+	if during.Of(a) == "warm-up" {
+		last = 2
+	}
+	if stopTrials.Add(1) > last {
 		self, err := os.FindProcess(os.Getpid())
 		if err == nil {
-			err = self.Signal(os.Interrupt)
+			err = self.Signal(map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[by.Of(a)])
 		}
 		if err != nil {
 			return err
@@ -52,9 +66,40 @@ func stopping(ctx context.Context, _ lab.Arm, t *lab.Trial) error {
 	return nil
 }
 
+// spoil puts a file in place of the results' folder while it runs.
+var spoil = lab.Experiment{
+	Name: "toy/spoil", Question: "Are results kept that can't be written?",
+	Factors: []lab.Factor{toy.Lock}, Rule: lab.Faster(0.10),
+	Rigs: []lab.Rig{lab.Virtual("model", []string{"a toy"}, toy.Opens(func(_ context.Context, _ lab.Arm, t *lab.Trial) error {
+		t.Ops, t.Took = 1, time.Millisecond
+		return errors.Join(os.RemoveAll("results"), os.WriteFile("results", nil, 0o600))
+	}))},
+}
+
+// plain has a real rig that the probe finds, and that lacks something in the
+// baseline alone, as io_uring in a build without it.
+var plain = lab.Experiment{
+	Name: "toy/plain", Question: "Does a refused baseline end a rig's run?",
+	Factors: []lab.Factor{toy.Strategy}, Rule: lab.Faster(0.10),
+	Rigs: []lab.Rig{
+		lab.Virtual("model", []string{"a toy"}, toy.Opens(quick)),
+		lab.Real("ring", nil, func(ctx context.Context, a lab.Arm) (lab.Subject, error) {
+			if toy.Strategy.Of(a) == "loop" {
+				return nil, &lab.Unavailable{Need: "ring", Why: "no ring in this build", Do: "build it with one"}
+			}
+			return toy.Opens(quick)(ctx, a)
+		}).With(lab.NewFactor("depth", 1, 2)),
+	},
+}
+
+func quick(_ context.Context, _ lab.Arm, t *lab.Trial) error {
+	t.Ops, t.Took = 1, time.Millisecond
+	return nil
+}
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"latlab": func() { os.Exit(Main(registry.New([]lab.Experiment{toy.Speed, toy.Locked, stop}))) },
+		"latlab": func() { os.Exit(Main(registry.New([]lab.Experiment{toy.Speed, toy.Locked, stop, spoil, plain}))) },
 		// As shipped, with the experiments of all cases.
 		"latlab-all": func() { os.Exit(Main(registry.All())) },
 	})
@@ -102,8 +147,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d; want %s", code, args[0])
 	}
-	// One line, whatever went wrong.
-	if stderr := ts.ReadFile("stderr"); code != 0 && strings.Count(stderr, "\n") != 1 {
+	// One line, whatever went wrong, beside those that say what a rig is about to run.
+	if stderr := ts.ReadFile("stderr"); code != 0 && strings.Count("\n"+stderr, "\nlatlab: ") != 1 {
 		ts.Fatalf("want one line of error, not\n%s", stderr)
 	}
 }
@@ -167,6 +212,53 @@ func TestProgressLineIsWrittenOver(t *testing.T) {
 	parts := strings.Split(b.String(), "\r")
 	if len(parts) != 5 || len(parts[2]) != long || parts[3] != strings.Repeat(" ", long) {
 		t.Errorf("wrote %q; want each line as long as the longest before", parts)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	const second = time.Second
+	for _, tt := range []struct {
+		experiment  lab.Experiment
+		rig         string
+		blocks      int
+		min, budget time.Duration
+		all         time.Duration
+		want        string
+	}{
+		{toy.Speed, "disk", 10, second, time.Hour, time.Hour, "disk: 4 arms and a control, 10 blocks: at least 55s"},
+		{toy.Speed, "model", 10, second, 1, 1, "model: 5 arms and a control, 10 blocks, in virtual time"},
+		// A warm-up and 6 blocks of 5 s.
+		{toy.Speed, "disk", 10, second, 35 * second, 35 * second, "disk: 4 arms and a control, 10 blocks: at least 55s"},
+		{toy.Speed, "disk", 10, second, 34 * second, 34 * second, "disk: 4 arms and a control, 10 blocks: at least 55s; warning: the budget of 34s is spent after 5 blocks or fewer, and an interval needs 6"},
+		{toy.Speed, "picky", 10, second, 20 * second, time.Minute, "picky: 4 arms and a control, 10 blocks: at least 55s; warning: the rig's 20s of the budget of 1m0s is spent after 3 blocks or fewer, and an interval needs 6"},
+		// Too few were asked for: no budget helps.
+		{toy.Locked, "disk", 1, 1500 * time.Millisecond, 1, 1, "disk: 2 arms and a control, 1 block: at least 9s"},
+		{toy.Locked, "disk", math.MaxInt, time.Hour, time.Hour, time.Hour, "disk: 2 arms and a control, 9223372036854775807 blocks: at least 1281023h53m38.427s; warning: the budget of 1h0m0s is spent after 1 block or fewer, and an interval needs 6"},
+	} {
+		r, err := tt.experiment.Rig(tt.rig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arms, err := tt.experiment.Arms(r, lab.Selection{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := runFlags{budget: tt.all}
+		if got := f.plan(job{r, arms}, runner.Config{Blocks: tt.blocks, Min: tt.min, Budget: tt.budget}, tt.budget != tt.all); got != tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+	}
+}
+
+// What nohup starts outlives its terminal.
+func TestHangupThatIsIgnoredStaysIgnored(t *testing.T) {
+	if !slices.Contains(signals(), os.Signal(syscall.SIGHUP)) {
+		t.Skip("SIGHUP is ignored already")
+	}
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if runtime.GOOS != "windows" && slices.Contains(signals(), os.Signal(syscall.SIGHUP)) {
+		t.Error("SIGHUP ends a command that was told to ignore it")
 	}
 }
 

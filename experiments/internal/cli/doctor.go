@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
+	"latlab.example/experiments/report"
 )
 
 // listen is how long doctor watches for noise.
@@ -31,10 +34,12 @@ func newDoctor(e env) *cobra.Command {
 			select {
 			case <-time.After(listen):
 			case <-ctx.Done():
-				return errInterrupted
+				return stoppedBy(ctx, "")
+			}
+			if err := report.Host(e.out, f); err != nil {
+				return err
 			}
 			rows := [][]string{
-				{"host", f.String()},
 				{"noise", noise(meter.Stop())},
 				{"governor", governor(f.Governor)},
 				{"folder", folder()},
@@ -69,6 +74,13 @@ func folder() string {
 	dir, err := lab.RealDir()
 	if err != nil {
 		return "warning: " + err.Error()
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("warning: %s doesn't exist; make it, or name another with %s", dir, lab.DirVariable)
+	case err == nil && !info.IsDir():
+		return fmt.Sprintf("warning: %s isn't a folder; name one with %s", dir, lab.DirVariable)
 	}
 	p, err := host.PathInfo(dir)
 	switch {

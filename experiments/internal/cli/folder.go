@@ -2,23 +2,19 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
 )
 
-// fingerprint is this host's, with what lies under the folder for real files.
+// fingerprint is this host's, with what lies under the folder for real files. A
+// folder that can't be used is left out: the rigs that need it will say so, and
+// the others don't.
 func fingerprint(ctx context.Context) (host.Fingerprint, error) {
-	dir, err := lab.RealDir()
-	if err != nil {
-		return host.Read(ctx) // rigs on a real file will say so
+	if dir, err := lab.RealDir(); err == nil {
+		if f, err := host.Read(ctx, dir); err == nil {
+			return f, nil
+		}
 	}
-	f, err := host.Read(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; %s must name an existing folder", err, lab.DirVariable)
-	}
-	return f, err
+	return host.Read(ctx)
 }

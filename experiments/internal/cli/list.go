@@ -40,6 +40,7 @@ func newList(e env) *cobra.Command {
 type listed struct {
 	Name     string         `json:"name"`
 	Question string         `json:"question"`
+	Note     string         `json:"note,omitempty"`
 	Rule     string         `json:"rule"`
 	Factors  []listedFactor `json:"factors"`
 	Rigs     []listedRig    `json:"rigs"`
@@ -65,7 +66,7 @@ type listedRig struct {
 }
 
 func newListed(ctx context.Context, x lab.Experiment) listed {
-	l := listed{Name: x.Name, Question: x.Question, Rule: x.Rule.String(), Factors: newFactors(x.Factors)}
+	l := listed{Name: x.Name, Question: x.Question, Note: x.Note, Rule: x.Rule.String(), Factors: newFactors(x.Factors)}
 	for _, r := range x.Rigs {
 		rig := listedRig{
 			Name: r.Name(), Kind: r.Kind().String(), Available: true,
@@ -107,7 +108,11 @@ func (f listedFactor) levels() string {
 }
 
 func (l listed) write(e env) error {
-	fmt.Fprintf(e.out, "%s\n  %s\n  rule: %s\n", l.Name, l.Question, l.Rule)
+	fmt.Fprintf(e.out, "%s\n  %s\n", l.Name, l.Question)
+	if l.Note != "" {
+		fmt.Fprintf(e.out, "  note: %s\n", l.Note)
+	}
+	fmt.Fprintf(e.out, "  rule: %s\n", l.Rule)
 	var rows [][]string
 	for _, f := range l.Factors {
 		rows = append(rows, []string{"  factor", f.Name, f.levels()})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type runFlags struct {
 	seed        uint64
 	out, dir    string
 	json        bool
+	given       func(flag string) bool // on the command line
 }
 
 func newRun(e env) *cobra.Command {
@@ -36,15 +38,23 @@ func newRun(e env) *cobra.Command {
 		Short: "Run an experiment's arms on its rigs, and judge",
 		Long: `Run opens every arm on a rig, and the baseline twice: the second is the A/A
 control, which shows the noise floor. It warms up, then runs blocks of one trial
-an arm in random order. Ctrl-C ends it and keeps what was measured.
+an arm in random order. It ends when the budget of time is spent; the warm-up and
+one block are run in any case.
 
 By default it runs on all rigs that are available, one after the other, and arms
-differ from the baseline in one factor.`,
+differ from the baseline in one factor.
+
+Exit code 1 says that something failed: a rig's baseline was refused, so that
+nothing could be compared, or results couldn't be written. Where rigs weren't
+named, a fake that can't keep time on this host is no failure as long as another
+rig gives figures. Ctrl-C, SIGTERM and SIGHUP end a run and keep what was
+measured, with exit code 130, 143 or 129.`,
 		Example: `  latlab run rawblock/putmany --rig channels --set strategy=sequential,batch
   latlab run rawblock/putmany --kind real --cross strategy,keys --dir /mnt/disk`,
 		Args: exactly(1, "the name of one experiment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("seed") {
+			f.given = cmd.Flags().Changed
+			if !f.given("seed") {
 				f.seed = rand.Uint64()
 			}
 			return f.run(cmd.Context(), e, args[0])
@@ -57,7 +67,7 @@ differ from the baseline in one factor.`,
 	flags.StringSliceVar(&f.cross, "cross", nil, "run all combinations of these factors' levels")
 	flags.IntVar(&f.blocks, "blocks", 10, "blocks: trials of each arm")
 	flags.DurationVar(&f.min, "min", 0, "least time of a trial, in the rig's own time (default 1s on real rigs, 100ms on others)")
-	flags.DurationVar(&f.budget, "budget", 10*time.Minute, "wall time for all rigs together")
+	flags.DurationVar(&f.budget, "budget", 10*time.Minute, "wall time for all rigs together; the warm-up and one block are run in any case")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of order and trials (default random; it is printed)")
 	flags.StringVar(&f.out, "out", "results", "folder for result files")
 	flags.StringVar(&f.dir, "dir", "", "existing folder where rigs on a real file make their nameless file; sets "+lab.DirVariable)
@@ -70,16 +80,35 @@ func (f runFlags) check() error {
 	switch {
 	case f.blocks < 1:
 		return usagef("--blocks %d: want at least 1", f.blocks)
-	case f.min < 0:
+	case f.given("min") && f.min <= 0:
 		return usagef("--min %v: want a time above 0", f.min)
 	case f.budget <= 0:
 		return usagef("--budget %v: want a time above 0", f.budget)
 	}
-	if f.dir != "" {
+	if err := f.named("rig", f.rigs); err != nil {
+		return err
+	}
+	if err := f.named("cross", f.cross); err != nil {
+		return err
+	}
+	if f.given("dir") {
 		if info, err := os.Stat(f.dir); err != nil {
 			return usagef("--dir: %w; name an existing folder", err)
 		} else if !info.IsDir() {
 			return usagef("--dir %s: not a folder; name an existing one", f.dir)
+		}
+	}
+	return nil
+}
+
+// named refuses a list of names in which one is empty or stands twice.
+func (f runFlags) named(flag string, names []string) error {
+	if f.given(flag) && len(names) == 0 || slices.Contains(names, "") {
+		return usagef("--%s %q: want NAME[,NAME]", flag, strings.Join(names, ","))
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return usagef("--%s %q: %s is named twice", flag, strings.Join(names, ","), name)
 		}
 	}
 	return nil
@@ -99,35 +128,50 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 		}
 	}
 	jobs, notes, err := f.jobs(ctx, x)
-	if err != nil {
+	if ctx.Err() != nil {
+		return stoppedBy(ctx, nothing)
+	} else if err != nil {
 		return err
+	}
+	if err := results.Writable(f.out); err != nil {
+		return fmt.Errorf("%w; name another with --out", err)
 	}
 	for _, n := range notes {
 		fmt.Fprintln(e.err, "latlab: "+n)
 	}
 	h, err := fingerprint(ctx)
-	if err != nil {
+	if ctx.Err() != nil {
+		return stoppedBy(ctx, nothing)
+	} else if err != nil {
 		return err
 	}
 	return f.all(ctx, e, x, jobs, h)
 }
 
+// What a run that was ended early leaves behind.
+const (
+	nothing = " before anything was measured"
+	kept    = "; what was measured until then is kept"
+)
+
 // all runs rig after rig. Each gets an equal part of the time that is left.
 func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, h host.Fingerprint) error {
 	start := time.Now()
 	var runs []report.Run
-	var errs []error
+	var errs, off []error // off: fakes that couldn't keep time here
+	measured := false
 	for i, j := range jobs {
 		budget := (f.budget - time.Since(start)) / time.Duration(len(jobs)-i)
-		r, err := f.one(ctx, e, x, j, max(budget, 1), h)
+		shared := len(jobs) > 1
+		r, err := f.one(ctx, e, x, j, max(budget, 1), shared, h)
 		if errors.Is(err, runner.ErrConfig) {
 			return err // nothing was run
 		}
 		if err != nil {
 			errs = append(errs, err)
 		}
-		runs = append(runs, r)
-		if !f.json {
+		runs, measured = append(runs, r), measured || r.Set.Measured()
+		if !f.json && (r.Set.Measured() || !r.Set.Interrupted) {
 			if i > 0 {
 				fmt.Fprintln(e.out)
 			}
@@ -136,27 +180,52 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 			}
 		}
 		if ctx.Err() != nil {
-			errs = append(errs, errInterrupted)
 			break
 		}
-		if !r.Set.Measured() {
-			err := fmt.Errorf("%s on rig %s: nothing was measured: every arm was refused, the first since: %w", x.Name, j.rig.Name(), r.Set.Refused()[0].Reason)
-			if len(f.rigs) == 0 && len(jobs) > 1 { // one of all that there are: the others count
-				fmt.Fprintln(e.err, "latlab: "+err.Error())
+		if why := r.Set.Rows[0].Refused; why != nil {
+			err := fmt.Errorf("%s on rig %s: %w: %w", x.Name, j.rig.Name(), runner.ErrBaseline, why)
+			if errors.Is(why, lab.ErrRefused) && len(f.rigs) == 0 {
+				off = append(off, err)
 			} else {
 				errs = append(errs, err)
 			}
 		}
 	}
-	if f.json {
-		if err := report.JSON(e.out, runs); err != nil {
-			return err
+	if err := f.finish(e, runs, h); err != nil {
+		return err
+	}
+	if measured && len(errs) == 0 {
+		for _, err := range off {
+			fmt.Fprintln(e.err, "latlab: "+err.Error())
 		}
+		off = nil
+	}
+	errs = append(errs, off...)
+	switch {
+	case ctx.Err() == nil:
+	case measured:
+		errs = append(errs, stoppedBy(ctx, kept))
+	default:
+		errs = append(errs, stoppedBy(ctx, nothing))
 	}
 	return errors.Join(errs...)
 }
 
-func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budget time.Duration, h host.Fingerprint) (report.Run, error) {
+// finish prints what bears on all runs: the host, or all of them as JSON.
+func (f runFlags) finish(e env, runs []report.Run, h host.Fingerprint) error {
+	if f.json {
+		return report.JSON(e.out, runs)
+	}
+	if !slices.ContainsFunc(runs, report.Run.OnHost) {
+		return nil
+	}
+	if len(runs) > 1 {
+		fmt.Fprintln(e.out)
+	}
+	return report.Host(e.out, h)
+}
+
+func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budget time.Duration, shared bool, h host.Fingerprint) (report.Run, error) {
 	c := runner.Config{Seed: f.seed, Blocks: f.blocks, Min: f.min, Budget: budget, Host: h}
 	if c.Min == 0 {
 		c.Min = 100 * time.Millisecond
@@ -164,6 +233,7 @@ func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budge
 			c.Min = time.Second
 		}
 	}
+	fmt.Fprintln(e.err, f.plan(j, c, shared))
 	if e.terminal {
 		line := progressLine{w: e.err, rig: j.rig.Name()}
 		c.Progress = line.show
@@ -173,11 +243,27 @@ func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budge
 	if errors.Is(err, runner.ErrConfig) {
 		return report.Run{}, err
 	}
-	files, werr := results.Write(f.out, set, results.ReadBuild())
-	if werr != nil {
-		werr = fmt.Errorf("%w; name another folder with --out", werr)
+	files, werr := write(f.out, set)
+	return report.Run{Set: set, Analysis: stats.Analyse(set), Files: files, Budget: f.budget, Shared: shared}, errors.Join(err, werr)
+}
+
+// write writes the results under the folder. If it can't, after all, it writes
+// them to a temporary one, and the error says where.
+func write(dir string, set runner.Set) ([]string, error) {
+	files, err := results.Write(dir, set, results.ReadBuild())
+	if err == nil {
+		return files, nil
 	}
-	return report.Run{Set: set, Analysis: stats.Analyse(set), Files: files}, errors.Join(err, werr)
+	temp, terr := os.MkdirTemp("", "latlab-results-")
+	if terr == nil {
+		var rescued []string
+		rescued, terr = results.Write(temp, set, results.ReadBuild())
+		files = append(files, rescued...)
+	}
+	if terr != nil {
+		return files, fmt.Errorf("%w; nor can a temporary folder take them: %w; name another folder with --out", err, terr)
+	}
+	return files, fmt.Errorf("%w; they are in %s instead", err, temp)
 }
 
 // progressLine is one line of a terminal that is written over.

@@ -25,7 +25,7 @@ type job struct {
 }
 
 // parseSets reads factor=level[,level] of each --set. Naming a factor twice
-// adds levels.
+// adds levels. Naming a level twice is an error, since it would be run once.
 func parseSets(sets []string) (map[string][]string, error) {
 	out := make(map[string][]string)
 	for _, s := range sets {
@@ -33,7 +33,12 @@ func parseSets(sets []string) (map[string][]string, error) {
 		if !ok || name == "" || levels == "" {
 			return nil, usagef("--set %q: want factor=level[,level]", s)
 		}
-		out[name] = append(out[name], strings.Split(levels, ",")...)
+		for level := range strings.SplitSeq(levels, ",") {
+			if slices.Contains(out[name], level) {
+				return nil, usagef("--set %q: level %q of %s is named twice", s, level, name)
+			}
+			out[name] = append(out[name], level)
+		}
 	}
 	return out, nil
 }
@@ -50,13 +55,13 @@ func (c choice) jobs(ctx context.Context, e lab.Experiment) (jobs []job, notes [
 	if err != nil {
 		return nil, nil, err
 	}
-	var noFactor error
+	missing := 0 // rigs without a factor that was asked for
 	for _, r := range rigs {
 		arms, err := e.Arms(r, lab.Selection{Set: set, Cross: c.cross})
 		switch {
 		case errors.Is(err, lab.ErrFactor) && len(c.rigs) == 0:
-			noFactor = err
-			notes = append(notes, fmt.Sprintf("rig %s is left out: %v", r.Name(), err))
+			missing++
+			notes = append(notes, fmt.Sprintf("rig %s is left out: it has no factor %s", r.Name(), c.lacks(e, r)))
 			continue
 		case err != nil:
 			return nil, nil, err
@@ -72,10 +77,67 @@ func (c choice) jobs(ctx context.Context, e lab.Experiment) (jobs []job, notes [
 	if len(jobs) > 0 {
 		return jobs, notes, nil
 	}
-	if len(notes) > 0 && noFactor == nil {
-		return nil, nil, fmt.Errorf("%s: no rig can run here: %s", e.Name, strings.Join(notes, "; "))
+	if missing == len(rigs) {
+		return nil, nil, c.noFactor(e, rigs)
 	}
-	return nil, nil, noFactor
+	return nil, nil, fmt.Errorf("%s: no rig can run here: %s", e.Name, strings.Join(notes, "; "))
+}
+
+// factors are the names that were asked for, in the order of the flags.
+func (c choice) factors() []string {
+	var names []string
+	for _, s := range c.sets {
+		name, _, _ := strings.Cut(s, "=")
+		names = append(names, name)
+	}
+	return append(names, c.cross...)
+}
+
+func has(e lab.Experiment, r lab.Rig, factor string) bool {
+	return slices.ContainsFunc(e.FactorsOn(r), func(f lab.Factor) bool { return f.Name() == factor })
+}
+
+// lacks is the first factor asked for that the rig doesn't have.
+func (c choice) lacks(e lab.Experiment, r lab.Rig) string {
+	for _, name := range c.factors() {
+		if !has(e, r, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// noFactor says which factors there are, where no rig has all that were asked for.
+func (c choice) noFactor(e lab.Experiment, rigs []lab.Rig) error {
+	all := names(e.Factors)
+	var own []string            // lists of factors that only some rigs have
+	by := map[string][]string{} // rigs by such a list
+	for _, r := range rigs {
+		if list := names(e.FactorsOn(r)[len(e.Factors):]); list != "" {
+			if by[list] == nil {
+				own = append(own, list)
+			}
+			by[list] = append(by[list], r.Name())
+		}
+	}
+	there := "every rig has: " + all
+	for _, list := range own {
+		there += "; " + strings.Join(by[list], ", ") + " also: " + list
+	}
+	for _, name := range c.factors() {
+		if !slices.ContainsFunc(rigs, func(r lab.Rig) bool { return has(e, r, name) }) {
+			return fmt.Errorf("%s: %w: %q; %s", e.Name, lab.ErrFactor, name, there)
+		}
+	}
+	return fmt.Errorf("%s: %w on any rig that has the others; %s", e.Name, lab.ErrFactor, there)
+}
+
+func names(factors []lab.Factor) string {
+	var all []string
+	for _, f := range factors {
+		all = append(all, f.Name())
+	}
+	return strings.Join(all, ", ")
 }
 
 // candidates are the rigs that the flags name.
