@@ -36,6 +36,42 @@ func BenchmarkEvent(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // a round of all three says nothing
 }
 
+// BenchmarkRequest runs the package example's model: four waits and three stages a
+// request, of 150 users.
+func BenchmarkRequest(b *testing.B) {
+	b.ReportAllocs()
+	requests, events := uint64(0), uint64(0)
+	for b.Loop() {
+		s, f := searchModel(1)
+		if err := s.Run(context.Background(), 0, time.Minute); err != nil {
+			b.Fatal(err)
+		}
+		requests += f.Result().Response.Count()
+		events += s.Events()
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(requests), "ns/request")
+	b.ReportMetric(float64(b.Elapsed())/float64(events), "ns/event")
+}
+
+// searchModel is the model of the package example.
+func searchModel(seed uint64) (*sim.Sim, *sim.Flow) {
+	s := sim.New(seed)
+	conns, cores, f := s.Pool("conns", 10), s.SharedCPU("cores", 2), s.Flow(search)
+	think, cost := sim.Exponential(1500*time.Millisecond), sim.LogNormal(15*time.Millisecond, 40*time.Millisecond)
+	s.Users(150, think, func(p *sim.Proc) {
+		r := f.Begin()
+		conns.Acquire(p)
+		r.Lap(acquire)
+		cores.Use(p, p.Draw(cost))
+		r.Lap(query)
+		conns.Release(p)
+		cores.Use(p, 2*time.Millisecond)
+		r.Lap(encode)
+		r.Done()
+	})
+	return s, f
+}
+
 func coroutines(n int) (next []func() (struct{}, bool), stop func()) {
 	var stops []func()
 	for range n {

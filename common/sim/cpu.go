@@ -37,12 +37,7 @@ type job struct {
 }
 
 // nextCheck is the work done at the first check after done, at most all of it.
-func (j *job) nextCheck(done int64) int64 {
-	if j.work-done <= j.check {
-		return j.work
-	}
-	return (done/j.check + 1) * j.check
-}
+func (j *job) nextCheck(done int64) int64 { return min(j.work, (done/j.check+1)*j.check) }
 
 // longest is the most work that one call may ask for: what the fixed point of a
 // shared CPU holds.

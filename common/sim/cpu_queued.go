@@ -14,7 +14,7 @@ type waiter struct {
 }
 
 // QueuedCPU makes a CPU whose processes wait for a core in the order in which
-// they came, and keep it until they are done.
+// they came (first in, first out), and keep it until they are done.
 func (s *Sim) QueuedCPU(name string, cores int) *CPU {
 	return s.cpu(name, cores, func(c *CPU) scheduler { return &queued{CPU: c, free: cores} })
 }

@@ -21,8 +21,8 @@ type shared struct {
 
 const pointBits = 20
 
-// SharedCPU makes a CPU whose cores are shared by all processes alike: of n on c
-// cores each goes on at min(1, c/n) of its speed alone. That is what a fair
+// SharedCPU makes a CPU whose cores are shared by all processes alike (processor
+// sharing): of n on c cores each goes on at min(1, c/n) of its speed alone. That is what a fair
 // scheduler tends to as its time slice goes to zero; there is no queue and no
 // cost for switching. A process ends at the first whole nanosecond at which its
 // work is done. Each arrival or end rounds the others' progress by less than

@@ -46,7 +46,9 @@
 //
 // # Costs
 //
-// Processes are coroutines of package iter. An event of a process costs less than
-// two bare resumes of one, some 115 ns, and no allocation. BenchmarkEvent measures
-// both in one run. A timer of a resource costs a third of it.
+// Processes are coroutines of package iter. An event costs less than two bare
+// resumes of one (115 against 62 ns on a virtual machine with two shared cores) and
+// no allocation; BenchmarkEvent measures both in one run. A process whose own event
+// is the next one isn't switched at all. A request of a [Flow] allocates its
+// timeline; the example's costs 1 to 2 us in all (BenchmarkRequest).
 package sim

@@ -57,7 +57,7 @@ func ratio(a, b int64) int64 {
 // times is n nanoseconds times a number, rounded down, at most the longest time.
 func times(n int64, f uint64) int64 { return int64(mul(uint64(n), f)) }
 
-// timesExp2 is n times 2^e.
+// timesExp2 is n times 2^e, at most the longest time, which an e of 56 gives.
 func timesExp2(n, e int64) int64 {
 	whole := e >> fixedBits // towards minus infinity
 	hi, lo := bits.Mul64(uint64(n), between(&exp2Table, uint64(e-whole<<fixedBits)<<(64-fixedBits)))

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"latlab.example/common/metrics"
@@ -55,7 +56,8 @@ type Line struct {
 	mark  int64 // where the next stage begins
 }
 
-// Begin begins a request now.
+// Begin begins a request now. What happens to requests in the warm-up is
+// forgotten; one that ends in the window counts with its whole time.
 func (f *Flow) Begin() *Request {
 	now := f.sim.now
 	r := &Request{flow: f, began: now, req: f.rec.Request()}
@@ -100,7 +102,7 @@ func (f *Flow) timeline(t metrics.Timeline) {
 	}
 	f.response.Record(t.To - t.From)
 	f.path.Add(t.Critical())
-	if f.keep != nil {
+	if f.keep != nil && f.sim.now >= f.sim.warm {
 		f.keep(t)
 	}
 }
@@ -137,11 +139,13 @@ func (f *Flow) Result() Result {
 		return f.result
 	}
 	f.gauge.advance(f.sim.now)
+	path := f.path
+	path.Stages = slices.Clone(path.Stages) // which f.path goes on adding to
 	return Result{
 		Window:   time.Duration(f.sim.now - f.sim.from),
 		Failed:   f.failed,
 		Response: f.response.Snapshot(),
-		Path:     f.path,
+		Path:     path,
 		Stages:   f.rec.Snapshot(),
 		InFlight: mean(f.gauge.area, f.sim.now-f.sim.from),
 	}

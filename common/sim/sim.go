@@ -21,6 +21,7 @@ type Sim struct {
 	seed    uint64
 	now     int64 // nanoseconds since the start
 	from    int64 // start of the window that is measured
+	warm    int64 // when the window is to start
 	until   int64
 	seq     uint64 // number of the last event
 	events  uint64
@@ -52,7 +53,7 @@ func New(seed uint64) *Sim {
 // Now is the virtual time since the start of the run.
 func (s *Sim) Now() time.Duration { return time.Duration(s.now) }
 
-// Events is the number of events so far: each wait of a process that ended and each
+// Events is the number of events so far. An event lets a process go on, or is a
 // timer of a resource.
 func (s *Sim) Events() uint64 { return s.events }
 
@@ -184,7 +185,7 @@ func (s *Sim) over() bool {
 }
 
 // Run runs the simulation: for warm, after which all that was measured so far is
-// forgotten, and then for length. Processes that still wait at the end are
+// forgotten, and then for length, or until nothing is left to do. Processes that still wait at the end are
 // unwound, their deferred functions included. It wraps
 //
 //   - [ErrDeadlock], in a [StuckError], when processes wait for each other at the
@@ -203,7 +204,7 @@ func (s *Sim) Run(ctx context.Context, warm, length time.Duration) error {
 	s.ran = true
 	defer s.unwind()
 	s.ctx = ctx
-	s.until = int64(warm) + int64(length)
+	s.warm, s.until = int64(warm), int64(warm)+int64(length)
 	if warm > 0 {
 		s.At(warm, s.forget)
 	}
