@@ -26,6 +26,7 @@ const (
 // all of them.
 const (
 	OK                = 0
+	ServerError       = 1
 	NotFound          = 2
 	GenerationError   = 3
 	ParameterError    = 4
