@@ -21,7 +21,9 @@ type Experiment struct {
 	Note string
 	// Factors are what every rig has. The first is the one that the question
 	// and the rule are about.
-	Factors  []Factor
+	Factors []Factor
+	// Cross names the factors that are crossed unless the selection says otherwise.
+	Cross    []string
 	Outcomes []Unit // beside SecPerOp, which every trial has
 	Rule     Rule
 	// Stages are the parts of an operation's time, or nil if the experiment has none.

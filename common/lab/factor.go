@@ -166,8 +166,8 @@ type Selection struct {
 	// baseline's place.
 	Set map[string][]string
 	// Cross runs every combination of these factors' levels; all others stay at
-	// their first level. Empty means that arms differ from the first one in ONE
-	// factor.
+	// their first level. Empty means the experiment's own Cross, and if it has none,
+	// that arms differ from the first one in ONE factor.
 	Cross []string
 }
 
@@ -199,13 +199,17 @@ func (e Experiment) Arms(r Rig, sel Selection) ([]Arm, error) {
 		base.level[f.Name()] = kept[f.Name()][0]
 	}
 	arms := []Arm{base}
-	if len(sel.Cross) == 0 {
+	cross := sel.Cross
+	if len(cross) == 0 {
+		cross = e.Cross
+	}
+	if len(cross) == 0 {
 		for _, f := range factors {
 			arms = append(arms, others(base, f.Name(), kept[f.Name()])...)
 		}
 		return arms, nil
 	}
-	for _, name := range unique(sel.Cross) {
+	for _, name := range unique(cross) {
 		if _, ok := kept[name]; !ok {
 			return nil, fmt.Errorf("%s on rig %s: %w", e.Name, r.name, noFactor(name, factors))
 		}

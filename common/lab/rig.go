@@ -107,6 +107,13 @@ func (r Rig) With(own ...Factor) Rig {
 	return r
 }
 
+// Requires is a rig that isn't real, but needs something of the host all the
+// same: a kernel feature, say.
+func (r Rig) Requires(probe Probe) Rig {
+	r.probe = probe
+	return r
+}
+
 // Name is the rig's name within its experiment.
 func (r Rig) Name() string { return r.name }
 
@@ -116,7 +123,7 @@ func (r Rig) Kind() Kind { return r.kind }
 // Assumptions are the sentences that a modelled result must travel with.
 func (r Rig) Assumptions() []string { return slices.Clone(r.assume) }
 
-// Probe says why the rig can't run here, or nil. Rigs that aren't real always can.
+// Probe says why the rig can't run here, or nil.
 func (r Rig) Probe(ctx context.Context) error {
 	if r.probe == nil {
 		return nil

@@ -35,6 +35,10 @@ type Unit struct {
 var (
 	// SecPerOp is the time of one operation. Every trial has it: Took / Ops.
 	SecPerOp = Unit{Name: "sec/op", Better: Down}
-	// Writes counts the writes that the case asked of its device in one operation.
+	// Writes and Reads count what the case asked of its device in one operation.
 	Writes = Unit{Name: "writes/op", Better: Down, Exact: true}
+	Reads  = Unit{Name: "reads/op", Better: Down, Exact: true}
+	// DeviceWrites counts the writes that reached the device: neighbours may have
+	// been merged on the way, large ones split.
+	DeviceWrites = Unit{Name: "dev-writes/op", Better: Down}
 )

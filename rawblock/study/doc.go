@@ -5,4 +5,4 @@ package study
 import "latlab.example/common/lab"
 
 // Experiments are the case's experiments.
-var Experiments = []lab.Experiment{PutMany, PublishedFit}
+var Experiments = []lab.Experiment{PutMany, BreakEven, GetMany, Allocator, DedupRace, DispatchLeak, PublishedFit}

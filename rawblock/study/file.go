@@ -40,40 +40,50 @@ func probeFile(context.Context) error {
 // largest is how much of a disk an arm's file may take, unless its keys need more.
 const largest = 64 << 20
 
-// openFile opens a store on a nameless file, by the arm's engine. There are
-// eight slots a key, so that scattered slots rarely touch, unless that is too large.
-func openFile(_ context.Context, a lab.Arm) (lab.Subject, error) {
-	n := int64(keys.Of(a))
-	slots := max(n, min(8*n, largest/slotSize(a, 4096)))
-	f, err := tempFile(sizeFor(a, int(slots), 4096))
-	if err != nil {
-		return nil, err
-	}
-	read, err := diskUsage(f.Dir())
+// onFile is the rig of a nameless file, by the arm's engine. There are eight
+// slots a key, so that scattered slots rarely touch, unless that is too large.
+func onFile(name string, b build) lab.Rig {
+	return lab.Real(name, probeFile, func(_ context.Context, a lab.Arm) (lab.Subject, error) {
+		n := int64(keys.Of(a))
+		slots := max(n, min(8*n, largest/slotSize(a, 4096)))
+		f, err := tempFile(sizeFor(a, int(slots), 4096))
+		if err != nil {
+			return nil, err
+		}
+		return onDisk(f, f.Dir(), a, b)
+	})
+}
+
+// onDisk makes a subject on a file or block device, by the arm's engine. under is
+// a path on the disk whose counters are read.
+func onDisk(f *rawblock.File, under string, a lab.Arm, b build) (*subject, error) {
+	read, err := diskUsage(under)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if rawblock.EngineToggle.Of(a) == rawblock.Posix {
-		return newSubject(f, a, read)
+	var dev rawblock.Device = f
+	if rawblock.EngineToggle.Of(a) == rawblock.IOUring {
+		dev, err = uring.New(f, uring.OptionsOf(a))
+		if errors.Is(err, rawblock.ErrNotBuilt) || errors.Is(err, rawblock.ErrBlocked) {
+			return nil, &lab.Unavailable{Need: "iouring", Why: err.Error(), Do: "--set engine=posix"}
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	dev, err := uring.New(f, uring.OptionsOf(a))
-	if errors.Is(err, rawblock.ErrNotBuilt) || errors.Is(err, rawblock.ErrBlocked) {
-		return nil, &lab.Unavailable{Need: "iouring", Why: err.Error(), Do: "--set engine=posix"}
-	} else if err != nil {
-		return nil, err
-	}
-	return newSubject(dev, a, read)
-}
-
-// diskUsage reads the counters of the disk under dir. Where the kernel names
-// none, as under an overlay, it gives nil: what the disk does isn't measurable.
-func diskUsage(dir string) (func() (usage, error), error) {
-	p, err := host.PathInfo(dir)
+	s, err := b(dev, a)
 	if err != nil {
 		return nil, err
 	}
-	if p.Disk == host.Unknown {
-		return func() (usage, error) { return nil, nil }, nil
+	s.usage = read
+	return s, nil
+}
+
+// diskUsage reads the counters of the disk under a path, or is nil where the
+// kernel names none, as under an overlay: what the disk does isn't measurable.
+func diskUsage(path string) (func() (usage, error), error) {
+	p, err := host.PathInfo(path)
+	if err != nil || p.Disk == host.Unknown {
+		return nil, err
 	}
 	return func() (usage, error) {
 		c, err := host.ReadDisk(p.Disk)
@@ -83,7 +93,10 @@ func diskUsage(dir string) (func() (usage, error), error) {
 
 type fileUsage host.DiskCounters
 
-func (u fileUsage) since(earlier usage, took time.Duration) (deviceUse, error) {
+func (u fileUsage) since(earlier usage, took time.Duration) deviceUse {
 	d, err := host.DiskCounters(u).Sub(host.DiskCounters(earlier.(fileUsage)), took)
-	return deviceUse{depth: d.QueueDepth, writes: float64(d.Writes), merges: float64(d.Merges), size: d.MeanWrite}, err
+	if err != nil {
+		return deviceUse{} // the counters went back: the disk was replaced
+	}
+	return deviceUse{depth: d.QueueDepth, writes: float64(d.Writes), merges: float64(d.Merges), size: d.MeanWrite}
 }

@@ -26,6 +26,7 @@ func candidateNames() []string {
 var PublishedFit = lab.Experiment{
 	Name:     "rawblock/published-fit",
 	Question: "Which device do the study's batch+io_uring rows fit, if not the one wait a batch that it assumed?",
+	Note:     "sec/op is the predicted time of the five published rows together; model.Fit.Table, in the chapter, has each row",
 	Factors:  []lab.Factor{candidate},
 	Outcomes: []lab.Unit{residual},
 	Rule:     lab.Better(residual, 0.5).NoEffectUnder(0.5),
