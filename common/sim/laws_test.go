@@ -132,6 +132,7 @@ func TestMMc(t *testing.T) {
 // mean response of E[S] / (1 - rho), whatever the distribution (Kleinrock 1976,
 // section 4.4).
 func TestMG1(t *testing.T) {
+	hitsAndMisses := sim.Mixture(sim.Part{Weight: 9, Dist: sim.Constant(2 * ms)}, sim.Part{Weight: 1, Dist: sim.Exponential(40 * ms)})
 	median, p95 := 5*ms, 15*ms
 	sigma := math.Log(float64(p95)/float64(median)) / 1.6448536269514727
 	logMean := median.Seconds() * math.Exp(sigma*sigma/2)
@@ -142,8 +143,7 @@ func TestMG1(t *testing.T) {
 	}{
 		{"M/D/1", sim.Constant(7 * ms), 0.007, 0.007 * 0.007},
 		{"M/G/1, log-normal", sim.LogNormal(median, p95), logMean, logMean * logMean * math.Exp(sigma*sigma)},
-		{"M/G/1, hits and misses", sim.Mixture(sim.Part{Weight: 9, Dist: sim.Constant(2 * ms)}, sim.Part{Weight: 1, Dist: sim.Exponential(40 * ms)}),
-			0.9*0.002 + 0.1*0.04, 0.9*0.002*0.002 + 0.1*2*0.04*0.04},
+		{"M/G/1, hits and misses", hitsAndMisses, 0.9*0.002 + 0.1*0.04, 0.9*0.002*0.002 + 0.1*2*0.04*0.04},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const perSec = 100

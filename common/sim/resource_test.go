@@ -346,8 +346,9 @@ func TestSignalIsForAll(t *testing.T) {
 	check(t, run(func(s *sim.Sim) {
 		pulled := s.Signal("pulled")
 		reader := func(p *sim.Proc) {
+			given := pulled.Given()
 			pulled.Wait(p)
-			l.add(p, "reads")
+			l.add(p, fmt.Sprintf("reads, was given %v", given))
 		}
 		s.Go("reader", reader)
 		s.Go("reader", reader)
@@ -358,7 +359,7 @@ func TestSignalIsForAll(t *testing.T) {
 			reader(p)
 		})
 	}))
-	l.want(t, "1ms reader#1 reads", "1ms reader#2 reads", "2ms puller#3 reads")
+	l.want(t, "1ms reader#1 reads, was given false", "1ms reader#2 reads, was given false", "2ms puller#3 reads, was given true")
 }
 
 // What happens before the window isn't counted, and what spans its start is

@@ -65,7 +65,7 @@ func (s *Sim) spawn(name string, body func(*Proc)) *Proc {
 	s.spawned++
 	s.live++
 	p := &Proc{sim: s, name: name, id: s.spawned, body: body}
-	p.task.proc = p
+	p.proc = p
 	p.rand = Rand{mix(mix(s.seed) + uint64(p.id)*golden)}
 	s.remember(p)
 	s.wake(p)

@@ -16,7 +16,10 @@ import (
 	"latlab.example/common/sim"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// In WebAssembly the runtime has a goroutine of its own for events of the host.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // run runs what model starts for a virtual hour at most.
 func run(model func(s *sim.Sim)) error {
@@ -45,7 +48,7 @@ func TestProcessesTakeTurns(t *testing.T) {
 		s.Go("slow", func(p *sim.Proc) {
 			p.Sleep(2 * ms)
 			l.add(p, "slept")
-			s.Go("child", func(p *sim.Proc) { l.add(p, "born") })
+			p.Sim().Go("child", func(p *sim.Proc) { l.add(p, "born") })
 			p.Sleep(0) // lets the child go first
 			l.add(p, "ends")
 		})
@@ -174,6 +177,56 @@ func TestPanicNamesProcess(t *testing.T) {
 			t.Error("no panic")
 		})
 	}
+}
+
+// What can't be is refused where it is made, with what and why.
+func TestRefuses(t *testing.T) {
+	zero := sim.Constant(0)
+	for want, make := range map[string]func(s *sim.Sim){
+		"CPU cores with 0 cores; it needs one":       func(s *sim.Sim) { s.SharedCPU("cores", 0) },
+		"pool conns of 0; it needs one":              func(s *sim.Sim) { s.Pool("conns", 0) },
+		"0 workers pool; it needs one":               func(s *sim.Sim) { s.Workers("pool", 0) },
+		"device disk with 0 channels; it needs one":  func(s *sim.Sim) { s.Device("disk", 0, zero, 0) },
+		"0 users; a closed loop needs one":           func(s *sim.Sim) { s.Users(0, zero, nil) },
+		"a period of 0s; it must be positive":        func(s *sim.Sim) { s.Every(0, nil) },
+		"IntN of a number that isn't positive":       func(s *sim.Sim) { s.Rand("r").IntN(0) },
+		"p#1 asks CPU cores for 3h0m0s at once":      func(s *sim.Sim) { inside(s, s.SharedCPU("cores", 1), 3*time.Hour) },
+		"longer than the clock runs":                 func(s *sim.Sim) { sendOver(s, s.Link("modem", zero, 1), 1<<62) },
+		"waits for a turn on loop loop while it has": func(s *sim.Sim) { nestTurns(s, s.Loop("loop", 0)) },
+		"with a check after each 0s":                 func(s *sim.Sim) { workUnchecked(s, s.Lock("gil"), s.SharedCPU("cores", 1)) },
+		"Run was called twice":                       func(s *sim.Sim) { _ = s.Run(context.Background(), 0, 0) },
+	} {
+		t.Run(want, func(t *testing.T) {
+			defer func() {
+				if r := fmt.Sprint(recover()); !strings.Contains(r, want) {
+					t.Errorf("panic %.200q, want one with %q", r, want)
+				}
+			}()
+			s := sim.New(1)
+			make(s)
+			_ = s.Run(context.Background(), 0, time.Second)
+			t.Error("no panic")
+		})
+	}
+}
+
+func inside(s *sim.Sim, cpu *sim.CPU, work time.Duration) {
+	s.Go("p", func(p *sim.Proc) { cpu.Use(p, work) })
+}
+
+func sendOver(s *sim.Sim, link *sim.Link, bytes int64) {
+	s.Go("p", func(p *sim.Proc) { link.Send(p, bytes) })
+}
+
+func nestTurns(s *sim.Sim, loop *sim.Loop) {
+	s.Go("p", func(p *sim.Proc) { loop.Run(p, func() { loop.Soon(p, nothing) }) })
+}
+
+func workUnchecked(s *sim.Sim, lock *sim.Lock, cpu *sim.CPU) {
+	s.Go("p", func(p *sim.Proc) {
+		lock.Acquire(p)
+		lock.Work(p, cpu, ms, 0)
+	})
 }
 
 var (
