@@ -40,6 +40,15 @@ type Batcher interface {
 	ReadBatch(ctx context.Context, rs []IO) error
 }
 
+// Registrar is a device that moves bytes with less work to and from memory that it
+// was told of.
+type Registrar interface {
+	Device
+	// Register tells the device of memory outside the Go heap that stays mapped
+	// where it is until Close. It may wait for transfers under way.
+	Register(mem []byte) error
+}
+
 // IO is one contiguous transfer.
 type IO struct {
 	Off int64

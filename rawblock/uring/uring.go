@@ -37,7 +37,10 @@ type Device struct {
 	regions []region // guarded by mu; only ever grows
 }
 
-var _ rawblock.Batcher = (*Device)(nil)
+var (
+	_ rawblock.Batcher   = (*Device)(nil)
+	_ rawblock.Registrar = (*Device)(nil)
+)
 
 // New puts the engine on a file and owns it from then on: an error closes it.
 // The error wraps rawblock.ErrBlocked if the kernel or a sandbox forbids
