@@ -1,7 +1,5 @@
 package rawblock
 
-import "math"
-
 // geometry is where things lie on a device. All sizes are in bytes. One after
 // the other come the superblock, two containers for checkpoints, and the slots.
 type geometry struct {
@@ -15,10 +13,10 @@ func alignUp[T int | int64](n, block T) T { return (n + block - 1) / block * blo
 
 // payloadAt is the payload's offset in the slot.
 func (g geometry) payloadAt() int {
-	if g.layout == Split {
-		return alignUp(headerSize, g.block)
+	if g.layout == Aligned {
+		return headerSize
 	}
-	return headerSize
+	return alignUp(headerSize, g.block)
 }
 
 // slot is a slot's size.
@@ -50,12 +48,12 @@ func (g geometry) size() int64 { return g.containerAt(2) + int64(g.slots)*int64(
 func (g geometry) fit(size int64) geometry {
 	g.slots = 0
 	rest := max(0, size-g.size())
-	g.slots = int(min(rest/(int64(g.slot())+2*checkpointEntry), math.MaxUint32))
+	g.slots = int(min(rest/(int64(g.slot())+2*checkpointEntry), maxSlots))
 	// The containers are rounded up to blocks: a little less or more may fit.
 	for g.slots > 0 && g.size() > size {
 		g.slots--
 	}
-	for g.slots < math.MaxUint32 {
+	for g.slots < maxSlots {
 		g.slots++
 		if g.size() > size {
 			g.slots--
@@ -66,12 +64,13 @@ func (g geometry) fit(size int64) geometry {
 }
 
 // SlotSize is the size in bytes of the slots of a store with these options on a
-// device with that block.
+// device with that block; no layout is the baseline.
 func SlotSize(payload int, l Layout, block int) int64 {
 	return int64(geometry{block: block, layout: l, payload: payload}.slot())
 }
 
 // SizeFor is the size in bytes of the smallest device that holds so many slots.
+// No layout is the baseline.
 func SizeFor(slots, payload int, l Layout, block int) int64 {
 	return geometry{block: block, layout: l, payload: payload, slots: slots}.size()
 }

@@ -90,7 +90,7 @@ func (s *Store) GetMany(ctx context.Context, keys []Key, dst [][]byte) []error {
 
 // pin finds a stored key and holds its slot. The caller holds the lock.
 func (s *Store) pin(k Key) (want header, ok bool) {
-	slot, ok := s.index[k]
+	slot, _, ok := s.index.find(&k)
 	if !ok || s.meta[slot].state != slotStored {
 		return header{}, false
 	}

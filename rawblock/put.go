@@ -224,7 +224,7 @@ func (p *put) reserve(from, to int) []pick {
 	defer s.mu.Unlock()
 	for i := from; i < to; i++ {
 		k := p.keys[i]
-		if p.failed[k] != nil {
+		if p.failed != nil && p.failed[k] != nil {
 			p.again(i)
 			continue
 		}
@@ -234,7 +234,8 @@ func (p *put) reserve(from, to int) []pick {
 				continue
 			}
 		}
-		if slot, ok := s.index[k]; ok {
+		slot, place, ok := s.index.find(&k)
+		if ok {
 			switch m := &s.meta[slot]; {
 			case m.state == slotStored:
 				p.res.Present++
@@ -248,7 +249,7 @@ func (p *put) reserve(from, to int) []pick {
 			}
 			continue
 		}
-		slot, ok := s.free.take()
+		slot, ok = s.free.take()
 		if !ok {
 			err := fmt.Errorf("%w: all %d are in use; delete keys or use a larger device", ErrFull, len(s.meta))
 			if p.each != nil {
@@ -263,7 +264,7 @@ func (p *put) reserve(from, to int) []pick {
 			p.errs = append(p.errs, fmt.Errorf("put %s: %w; none was written", p.name(from, to), err))
 			return nil
 		}
-		s.index[k] = slot
+		s.index.enter(place, slot)
 		m := &s.meta[slot]
 		m.key, m.gen, m.call, m.length, m.state = k, s.gen, p.call, uint32(len(p.objects[i])), slotInFlight
 		picks = append(picks, pick{at: i, slot: slot, gen: s.gen})
@@ -277,7 +278,7 @@ func (p *put) reserve(from, to int) []pick {
 func (p *put) unreserve(picks []pick) {
 	s := p.s
 	for _, x := range picks {
-		delete(s.index, p.keys[x.at])
+		s.index.remove(&p.keys[x.at])
 		s.meta[x.slot].state = slotFree
 	}
 	s.free.undo(len(picks))
@@ -339,7 +340,7 @@ func (p *put) settle(picks []pick, failed []error, err error) {
 			p.res.Written++
 			continue
 		}
-		delete(s.index, p.keys[x.at])
+		s.index.remove(&p.keys[x.at])
 		s.release(x.slot)
 		p.fail(x.at, why)
 	}

@@ -131,10 +131,10 @@ func (s *Store) scan(ctx context.Context, c checkpoint) ([]found, error) {
 	}
 	run, size := 1, s.geo.head()
 	if s.geo.slot() <= fullScan {
-		run = scanRun / s.geo.slot()
+		run = min(scanRun/s.geo.slot(), s.geo.slots)
 		size = run * s.geo.slot()
 	}
-	reads := max(1, scanAll/size)
+	reads := min(max(1, scanAll/size), (s.geo.slots+run-1)/run)
 	arena, err := s.arena.get(reads * size)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,8 @@ func (s *Store) enter(slots []found) {
 			s.recovery.Torn++
 			continue
 		}
-		if _, ok := s.index[f.key]; ok {
+		_, place, ok := s.index.find(&f.key)
+		if ok {
 			s.recovery.Replaced++
 			continue
 		}
@@ -229,8 +230,8 @@ func (s *Store) enter(slots []found) {
 		} else {
 			s.recovery.Newer++
 		}
-		s.index[f.key] = f.slot
 		s.meta[f.slot] = slotMeta{key: f.key, gen: f.gen, length: f.length, state: slotStored}
+		s.index.enter(place, f.slot)
 		s.stored++
 	}
 }

@@ -130,10 +130,10 @@ type Store struct {
 	mu       sync.Mutex // guards what follows
 	closed   bool
 	free     *freeList
-	index    map[Key]uint32 // slots that are stored or in flight
-	meta     []slotMeta     // by slot
-	gen      uint64         // of the next write
-	call     uint64         // of the last PutMany
+	index    index      // slots that are stored or in flight
+	meta     []slotMeta // by slot
+	gen      uint64     // of the next write
+	call     uint64     // of the last PutMany
 	stored   int
 	inFlight int
 	changes  uint64 // of what Open would find
@@ -210,7 +210,7 @@ func (s *Store) use(b superblock) {
 	s.geo, s.instance = b.geo, b.instance
 	s.opt.Payload = b.geo.payload
 	s.meta = make([]slotMeta, b.geo.slots)
-	s.index = make(map[Key]uint32, b.geo.slots)
+	s.index = newIndex(s.meta)
 }
 
 // start makes the list of free slots: those that aren't used.
@@ -248,7 +248,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Has(k Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slot, ok := s.index[k]
+	slot, _, ok := s.index.find(&k)
 	return ok && s.meta[slot].state == slotStored
 }
 
@@ -274,16 +274,17 @@ func (s *Store) Delete(k Key) error {
 	if s.closed {
 		return ErrClosed
 	}
-	slot, ok := s.index[k]
+	slot, _, ok := s.index.find(&k)
 	if !ok || s.meta[slot].state == slotCancelled {
 		return fmt.Errorf("delete %v: %w", k, ErrNotFound)
 	}
 	m := &s.meta[slot]
 	if m.state == slotInFlight {
 		m.state = slotCancelled
+		s.changes++
 		return nil
 	}
-	delete(s.index, k)
+	s.index.remove(&k)
 	s.stored--
 	s.changes++
 	if m.pins > 0 {

@@ -69,7 +69,7 @@ func parseSuperblock(src []byte) (superblock, error) {
 		return superblock{}, fmt.Errorf("%w: superblock of version %d, this program knows %d", ErrNotFormatted, version, superblockVersion)
 	}
 	if int(layout) >= len(layoutCodes) || block < minBlock || block > math.MaxInt32 ||
-		payload < 1 || payload > math.MaxUint32 || slots < 1 || slots > math.MaxUint32 {
+		payload < 1 || payload > math.MaxUint32 || slots < 1 || slots > maxSlots {
 		return superblock{}, fmt.Errorf("%w: superblock with layout %d, block %d, payload %d, slots %d", ErrNotFormatted, layout, block, payload, slots)
 	}
 	return superblock{
