@@ -49,8 +49,15 @@ func rawdisk(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		nil,
-		{"help"}, {"plan"}, {"plan", ""}, {"run"}, {"run", "--confirm", "x"}, {"plan", "/dev/zero", "/dev/null"},
-		{"plan", "/dev/zero", "--confirm", "x"}, {"run", "/dev/zero", "--bytes", "many"}, {"run", "/dev/zero", "--engine", "steam"},
+		{"help"},
+		{"plan"},
+		{"plan", ""},
+		{"run"},
+		{"run", "--confirm", "x"},
+		{"plan", "/dev/zero", "/dev/null"},
+		{"plan", "/dev/zero", "--confirm", "x"},
+		{"run", "/dev/zero", "--bytes", "many"},
+		{"run", "/dev/zero", "--engine", "steam"},
 	} {
 		code, stdout, stderr := rawdisk(t, args...)
 		if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "usage:") {
@@ -63,7 +70,10 @@ func TestUsage(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	l := loop(t)
 	for _, args := range [][]string{
-		{"plan", "/dev/zero"}, {"run", "/dev/zero", "--confirm", "x"}, {"run", l.Path}, {"run", l.Path, "--confirm", "x"},
+		{"plan", "/dev/zero"},
+		{"run", "/dev/zero", "--confirm", "x"},
+		{"run", l.Path},
+		{"run", l.Path, "--confirm", "x"},
 		{"run", l.Path, "--confirm", fmt.Sprintf("%s:%d", l.Path, size), "--bytes", "1"},
 	} {
 		if code, _, stderr := rawdisk(t, args...); code != 1 || strings.Count(stderr, "\n") != 1 {

@@ -64,9 +64,9 @@ func once(ctx context.Context, d *blockdev.Device, e rawblock.Engine, o one, opt
 	b := bench{fail: new(bool), options: options}
 	b.again = func() (rawblock.Device, error) {
 		if e == rawblock.Posix {
-			return failing{kept{d}, b.fail}, nil
+			return failing{blockdev.Kept{Device: d}, b.fail}, nil
 		}
-		ring, err := uring.New(kept{d}, uring.Options{})
+		ring, err := uring.New(blockdev.Kept{Device: d}, uring.Options{})
 		if err != nil {
 			return nil, err
 		}
@@ -82,12 +82,6 @@ func once(ctx context.Context, d *blockdev.Device, e rawblock.Engine, o one, opt
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return o.run(ctx, s, b)
 }
-
-// kept stays open when the store on it closes, so that nobody else can have the
-// device between two checks.
-type kept struct{ *blockdev.Device }
-
-func (kept) Close() error { return nil }
 
 // failing fails writes while the switch is on.
 type failing struct {
