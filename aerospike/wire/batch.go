@@ -48,15 +48,22 @@ type BatchRow struct {
 
 // Append appends the field's data: rows of kind FieldBatch or FieldBatchGet.
 func (b Batch) Append(dst []byte, kind FieldType) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(b.Rows)))
-	dst = append(dst, b.Flags)
+	dst = AppendBatchStart(dst, len(b.Rows), b.Flags)
 	for i := range b.Rows {
-		dst = b.Rows[i].append(dst, kind)
+		dst = b.Rows[i].Append(dst, kind)
 	}
 	return dst
 }
 
-func (r *BatchRow) append(dst []byte, kind FieldType) []byte {
+// AppendBatchStart appends what stands before a batch's rows, for callers that
+// append the rows one by one.
+func AppendBatchStart(dst []byte, rows int, flags uint8) []byte {
+	return append(binary.BigEndian.AppendUint32(dst, uint32(rows)), flags)
+}
+
+// Append appends the row to the data of a field of kind FieldBatch or
+// FieldBatchGet.
+func (r *BatchRow) Append(dst []byte, kind FieldType) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, r.Index)
 	dst = append(dst, r.Digest[:]...)
 	if r.Type&RowRepeat != 0 {

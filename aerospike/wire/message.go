@@ -104,6 +104,12 @@ func (f Field) Append(dst []byte) []byte {
 	return append(append(dst, byte(f.Type)), f.Data...)
 }
 
+// PatchField writes the length of a field over the one at its start: field is
+// the whole field, appended to since.
+func PatchField(field []byte) {
+	binary.BigEndian.PutUint32(field, uint32(len(field)-4))
+}
+
 const fieldHeaderSize = 5
 
 func (c *cursor) field() Field {

@@ -1,0 +1,150 @@
+package aerospike_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	as "github.com/aerospike/aerospike-client-go/v7"
+	"github.com/aerospike/aerospike-client-go/v7/logger"
+	"go.uber.org/goleak"
+
+	"latlab.example/aerospike"
+	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/wire"
+)
+
+func TestMain(m *testing.M) {
+	logger.Logger.SetLevel(logger.OFF) // faults make the client talk
+	if os.Getenv(childVariable) != "" {
+		child()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// specs cover all bins of the tests' records.
+var specs = []aerospike.Spec{
+	{Bin: "i0", Kind: aerospike.Ints}, {Bin: "i1", Kind: aerospike.Ints}, {Bin: "i2", Kind: aerospike.Ints},
+	{Bin: "f0", Kind: aerospike.Floats}, {Bin: "f1", Kind: aerospike.Floats}, {Bin: "f2", Kind: aerospike.Floats},
+	{Bin: "f3", Kind: aerospike.Floats}, {Bin: "s0", Kind: aerospike.Texts},
+}
+
+// want is the value of a bin of a record.
+func want(set, user, bin string) any {
+	n := 0
+	for _, c := range set + user + bin {
+		n = n*31 + int(c)
+	}
+	switch bin[0] {
+	case 'i':
+		return n
+	case 'f':
+		return float64(n) / 3
+	}
+	return set + "/" + user
+}
+
+// hit says which user keys have records.
+func hit(user string) bool { return user[len(user)-1] != '7' }
+
+// query has sets that share user keys, a key twice, misses, and a set that holds
+// nothing.
+func query(sets, keys int) aerospike.Query {
+	var q aerospike.Query
+	for s := range sets {
+		k := aerospike.SetKeys{Set: fmt.Sprintf("set_%d", s)}
+		for i := range keys {
+			k.Keys = append(k.Keys, "u"+strconv.Itoa(i+s*keys/2))
+		}
+		if keys > 1 {
+			k.Keys[keys-1] = k.Keys[0]
+		}
+		q = append(q, k)
+	}
+	return append(q, aerospike.SetKeys{Set: "empty", Keys: []string{"u1", "u2"}})
+}
+
+// records puts what a query finds.
+func records(t testing.TB, c *fake.Cluster, q aerospike.Query) {
+	t.Helper()
+	for _, s := range q {
+		for _, user := range s.Keys {
+			if s.Set == "empty" || !hit(user) {
+				continue
+			}
+			var bins []fake.Bin
+			for _, spec := range specs {
+				bins = append(bins, fake.Bin{Name: spec.Bin, Value: want(s.Set, user, spec.Bin)})
+			}
+			k, aerr := as.NewKey("test", s.Set, user)
+			if aerr != nil {
+				t.Fatal(aerr)
+			}
+			if err := c.Put("test", wire.Digest(k.Digest()), bins...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// start runs a fake for the test and looks for goroutines left behind.
+func start(t testing.TB, cfg fake.Config) *fake.Cluster {
+	t.Helper()
+	leak := goleak.IgnoreCurrent()
+	c, err := fake.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := goleak.Find(leak); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func connect(t testing.TB, addr string) *as.Client {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := as.NewClientPolicy()
+	p.TendInterval = 50 * time.Millisecond
+	client, aerr := as.NewClientWithPolicy(p, host, n)
+	if aerr != nil {
+		t.Fatal(aerr)
+	}
+	t.Cleanup(client.Close)
+	if _, aerr := client.WarmUp(20); aerr != nil {
+		t.Fatal(aerr)
+	}
+	return client
+}
+
+// readers are all readers on a client.
+func readers(client *as.Client, p *as.BatchPolicy) map[aerospike.ReaderName]aerospike.Reader {
+	return map[aerospike.ReaderName]aerospike.Reader{
+		aerospike.UseOfficial: aerospike.Official{Client: client, Policy: p},
+		aerospike.UseOperate:  aerospike.Official{Client: client, Policy: p, Operate: true},
+		aerospike.UseLazy:     aerospike.Lazy{Client: client, Policy: p},
+	}
+}
+
+// patient waits longer than any busy test machine makes it.
+func patient() *as.BatchPolicy {
+	p := as.NewBatchPolicy()
+	p.TotalTimeout = 20 * time.Second
+	return p
+}

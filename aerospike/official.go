@@ -1,0 +1,152 @@
+package aerospike
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	as "github.com/aerospike/aerospike-client-go/v7"
+	"github.com/aerospike/aerospike-client-go/v7/types"
+)
+
+// Reader reads records. It may be used by any number of goroutines.
+type Reader interface {
+	// Read returns a row a key, in the order of keys, which may repeat. It times
+	// its stages on sp. An error that wraps ErrPartial comes with rows; other
+	// errors come without.
+	Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, error)
+}
+
+// Official reads with the client's own calls.
+type Official struct {
+	Client  *as.Client
+	Policy  *as.BatchPolicy // the client's default if nil; partial results are always allowed
+	Bins    []string        // only these; all if empty
+	Operate bool            // BatchOperate instead of BatchGet: each row has its own result code
+}
+
+var _ Reader = Official{}
+
+// policy is the reader's with what ctx asks for. The client can't be
+// interrupted: a call ends at its timeout.
+func policy(ctx context.Context, client *as.Client, p *as.BatchPolicy) (*as.BatchPolicy, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if p == nil {
+		p = client.GetDefaultBatchPolicy()
+	}
+	own := *p
+	own.AllowPartialResults = true
+	if end, ok := ctx.Deadline(); ok {
+		left := max(time.Until(end), time.Millisecond)
+		if own.TotalTimeout == 0 || left < own.TotalTimeout {
+			own.TotalTimeout = left
+		}
+	}
+	return &own, nil
+}
+
+// Read implements Reader.
+func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, error) {
+	p, err := policy(ctx, o.Client, o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	if o.Operate {
+		return o.operate(sp, p, keys)
+	}
+	m := sp.Start()
+	recs, aerr := o.Client.BatchGet(p, keys, o.Bins...)
+	sp.End(IO, m)
+
+	m = sp.Start()
+	defer func() { sp.End(IntoObject, m) }()
+	rows := make([]Row, len(keys))
+	for i, r := range recs {
+		if r != nil {
+			rows[i] = Row{state: Found, rec: r}
+		}
+	}
+	if aerr == nil {
+		return rows, nil
+	}
+	// A missing row of a node that failed isn't known to be missing.
+	var failed failures
+	for _, ae := range chain(aerr) {
+		if ae.Node != nil {
+			failed.add(nodeError(ae.Node, aerr))
+		}
+	}
+	if len(failed) == 0 {
+		failed.add(nodeError(nil, aerr))
+	}
+	for i := range rows {
+		if rows[i].state == Missing && (failed.has(noNode) || failed.has(nodeOf(o.Client, p, keys[i]))) {
+			rows[i].state = Failed
+		}
+	}
+	return rows, failed.err()
+}
+
+// nodeOf is the name of the node that the client asks for a key.
+func nodeOf(client *as.Client, p *as.BatchPolicy, k *as.Key) string {
+	n, err := as.GetNodeBatchRead(client.Cluster(), k, p.ReplicaPolicy, as.GetReplicaPolicySC(&p.BasePolicy), nil, 0, 0)
+	if err != nil || n == nil {
+		return noNode
+	}
+	return n.GetName()
+}
+
+func (o Official) operate(sp Span, p *as.BatchPolicy, keys []*as.Key) ([]Row, error) {
+	m := sp.Start()
+	reads := make([]as.BatchRecordIfc, len(keys))
+	for i, k := range keys {
+		r := as.NewBatchRead(nil, k, o.Bins)
+		r.ReadAllBins = len(o.Bins) == 0
+		reads[i] = r
+	}
+	aerr := o.Client.BatchOperate(p, reads)
+	sp.End(IO, m)
+
+	m = sp.Start()
+	defer func() { sp.End(IntoObject, m) }()
+	rows := make([]Row, len(keys))
+	var failed failures
+	for i, r := range reads {
+		switch b := r.BatchRec(); b.ResultCode {
+		case types.OK:
+			rows[i] = Row{state: Found, rec: b.Record}
+		case types.KEY_NOT_FOUND_ERROR:
+		case types.NO_RESPONSE: // its node failed as a whole
+			rows[i].state = Failed
+			failed.add(&NodeError{Node: nodeOf(o.Client, p, keys[i]), Code: codeOf(aerr), Err: asError(aerr)})
+		default:
+			rows[i].state = Failed
+			failed.add(&NodeError{Node: nodeOf(o.Client, p, keys[i]), Code: b.ResultCode, Err: asError(b.Err)})
+		}
+	}
+	return rows, failed.err()
+}
+
+// codeOf is the outermost result code.
+func codeOf(err as.Error) types.ResultCode {
+	if all := chain(asError(err)); len(all) > 0 {
+		return all[0].ResultCode
+	}
+	return types.NO_RESPONSE
+}
+
+// asError is nil for a nil interface of the client's.
+func asError(err as.Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// isNetwork says whether another attempt may help.
+func isNetwork(err error) bool {
+	var aerr as.Error
+	return errors.As(err, &aerr) && aerr.Matches(types.NETWORK_ERROR, types.TIMEOUT)
+}
