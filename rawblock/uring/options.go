@@ -48,7 +48,7 @@ type Options struct {
 	// Registered makes Register work. Transfers from and to registered memory spare
 	// the kernel finding and pinning its pages each time: for 1000 scattered writes
 	// that was a fifth of the CPU time at 4 KiB and half at 64 KiB; the device being
-	// the limit, they took as long (make bench-uring).
+	// the limit, they took as long (BenchmarkMeasuredOptions).
 	Registered bool
 	// SQPoll has a kernel thread poll for the submissions of batches, which spares
 	// their system call. The thread takes a whole CPU until it has been idle for a
