@@ -43,7 +43,7 @@ type Options struct {
 	Slots      int        // how many slots to use; as many as the device holds if zero
 	Strategy   Strategy   // how PutMany writes
 	Workers    int        // goroutines of strategy Pool; DefaultWorkers if zero
-	Chunk      int        // keys that strategy Batch and GetMany submit together; all of a call if zero
+	Chunk      int        // keys that strategy Batch and GetMany submit together; all of a call if zero; the study's upstream takes 64
 	Layout     Layout     // where a slot's header lies
 	Placement  Placement  // the order in which free slots are given out
 	Seed       uint64     // of the scattered order

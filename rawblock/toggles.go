@@ -48,7 +48,8 @@ type Durability string
 
 // The modes. NoFlush adds none. Ordered flushes payloads before it writes their
 // headers, so that a header is never found without its payload and nothing rests
-// on the checksum alone; a key whose put has returned may still be missing.
+// on the checksum alone, as long as the device writes its blocks whole; a key
+// whose put has returned may still be missing.
 // Flushed flushes before a put returns: its key is found after any crash.
 const (
 	NoFlush Durability = "none"

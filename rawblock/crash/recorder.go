@@ -79,6 +79,7 @@ type Recorder struct {
 	block  int
 	base   []byte
 	faults *emu.Schedule
+	unit   int // that isn't torn
 
 	mu      sync.Mutex // guards what follows
 	now     []byte
@@ -100,7 +101,17 @@ func NewRecorder(image []byte, block int, faults *emu.Schedule) (*Recorder, erro
 	if err := faults.Check("write", "read", "flush"); err != nil {
 		return nil, fmt.Errorf("crash: device: %w", err)
 	}
-	return &Recorder{block: block, base: bytes.Clone(image), now: bytes.Clone(image), faults: faults, busy: map[int64]int{}}, nil
+	return &Recorder{block: block, unit: block, base: bytes.Clone(image), now: bytes.Clone(image), faults: faults, busy: map[int64]int{}}, nil
+}
+
+// TearAt lets a crash tear writes within blocks, at multiples of so many bytes: a
+// file system may ask for larger blocks than its disk writes at once. It must
+// divide the block, and be called before the first event.
+func (r *Recorder) TearAt(unit int) {
+	if unit < 1 || r.block%unit != 0 {
+		panic(fmt.Sprintf("crash: blocks of %d bytes can't be torn at multiples of %d", r.block, unit))
+	}
+	r.unit = unit
 }
 
 // Hook has f called once, within the next submission of writes: they are under

@@ -11,12 +11,11 @@ import (
 
 // States are those in which a crash may leave a device.
 type States struct {
-	block int
 	base  []byte // with what is certain
 	cells []cell
 }
 
-// cell is a block that may hold one of several contents. The first is the one
+// cell is a block, or what a crash can't tear, that may hold one of several contents. The first is the one
 // that is durable.
 type cell struct {
 	off      int64
@@ -33,10 +32,10 @@ type State struct {
 func (r *Recorder) After(n int) States {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return after(r.base, r.block, r.history[:n])
+	return after(r.base, r.unit, r.history[:n])
 }
 
-func after(base []byte, block int, h History) States {
+func after(base []byte, unit int, h History) States {
 	// A submission is durable if its completion comes before the beginning of a
 	// flush that has ended.
 	flushed := -1
@@ -51,13 +50,13 @@ func after(base []byte, block int, h History) States {
 			completed[e.Of] = true
 		}
 	}
-	s := States{block: block, base: bytes.Clone(base)}
+	s := States{base: bytes.Clone(base)}
 	pending := map[int64][][]byte{}
 	for i, e := range h {
 		for _, w := range e.Writes {
 			durable := completed[i] && !w.Failed
-			for at := 0; at < len(w.Data); at += block {
-				off, data := w.Off+int64(at), w.Data[at:at+block]
+			for at := 0; at < len(w.Data); at += unit {
+				off, data := w.Off+int64(at), w.Data[at:at+unit]
 				if durable {
 					copy(s.base[off:], data)
 					delete(pending, off)
@@ -68,7 +67,7 @@ func after(base []byte, block int, h History) States {
 		}
 	}
 	for off, contents := range pending {
-		c := cell{off, [][]byte{bytes.Clone(s.base[off : off+int64(block)])}}
+		c := cell{off, [][]byte{bytes.Clone(s.base[off : off+int64(unit)])}}
 		for _, data := range contents {
 			if !slices.ContainsFunc(c.contents, func(have []byte) bool { return bytes.Equal(have, data) }) {
 				c.contents = append(c.contents, data)

@@ -87,6 +87,22 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// Where the device writes less than a block at once, a block may be torn.
+func TestTearAt(t *testing.T) {
+	r := device(t, 1, "")
+	r.TearAt(block / 2)
+	if err := r.Write(t.Context(), write(0, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	halves := map[[2]byte]bool{}
+	for x := range r.After(2).All(10, 0) {
+		halves[[2]byte{x.Image[block/2-1], x.Image[block/2]}] = true
+	}
+	if len(halves) != 4 {
+		t.Errorf("%v, want all four", halves)
+	}
+}
+
 // A write that failed is never certain, a failed flush makes nothing certain.
 func TestStatesAfterFaults(t *testing.T) {
 	r := device(t, 2, "write:error@2; flush:error@1; write:reset@4")

@@ -35,6 +35,7 @@ type setting struct {
 	chunk    int
 	verify   bool
 	faults   bool // the device has some
+	unit     int  // that a crash doesn't tear; the block if zero
 }
 
 func (s setting) options() rawblock.Options {
@@ -74,6 +75,9 @@ func newScript(t *testing.T, image []byte, s setting, o *oracle, faults string) 
 	rec, err := crash.NewRecorder(image, block, schedule)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.unit > 0 {
+		rec.TearAt(s.unit)
 	}
 	store, err := rawblock.Open(t.Context(), rec, s.options())
 	if err != nil {
