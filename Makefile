@@ -18,9 +18,9 @@ help: ## this list
 build: ## build the command: .bin/latlab
 	$(GO) build -buildvcs=auto $(TAGS) -o $(BIN)/ ./experiments/cmd/latlab
 
-demo: build ## run rawblock on emulated devices and on a real file (under a minute once built)
+demo: build ## run rawblock on an emulated device and on a real file (under a minute once built)
 	$(BIN)/latlab run rawblock/published-fit
-	$(BIN)/latlab run rawblock/putmany --cross strategy --blocks 6
+	$(BIN)/latlab run rawblock/putmany --rig channels,file --available --cross strategy --blocks 7
 
 test: vet ## run all tests of all modules
 	$(GO) test $(TAGS) work

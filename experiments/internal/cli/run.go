@@ -62,6 +62,7 @@ measured, with exit code 130, 143 or 129.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.rigs, "rig", nil, "rigs, comma-separated (default all that are available)")
+	flags.BoolVar(&f.available, "available", false, "of the rigs named, leave out with a note those that can't run here")
 	flags.StringVar(&f.kind, "kind", "", "only rigs of this kind: virtual, bubble, emulated or real")
 	flags.StringArrayVar(&f.sets, "set", nil, "factor=level[,level]: only these levels; the first is the baseline; repeatable")
 	flags.StringSliceVar(&f.cross, "cross", nil, "run all combinations of these factors' levels")
@@ -184,7 +185,7 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 		}
 		if why := r.Set.Rows[0].Refused; why != nil {
 			err := fmt.Errorf("%s on rig %s: %w: %w", x.Name, j.rig.Name(), runner.ErrBaseline, why)
-			if errors.Is(why, lab.ErrRefused) && len(f.rigs) == 0 {
+			if errors.Is(why, lab.ErrRefused) && f.tolerant() || errors.Is(why, lab.ErrUnavailable) && f.available {
 				off = append(off, err)
 			} else {
 				errs = append(errs, err)

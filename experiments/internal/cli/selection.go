@@ -12,10 +12,12 @@ import (
 
 // choice is which rigs and arms of an experiment to run, as asked for by flags.
 type choice struct {
-	rigs  []string
-	kind  string
-	sets  []string
-	cross []string
+	rigs []string
+	// available leaves out those of rigs that can't run here, as if none were named.
+	available bool
+	kind      string
+	sets      []string
+	cross     []string
 }
 
 // job is the arms to run on a rig.
@@ -66,7 +68,7 @@ func (c choice) jobs(ctx context.Context, e lab.Experiment) (jobs []job, notes [
 		case err != nil:
 			return nil, nil, err
 		}
-		if len(c.rigs) == 0 {
+		if c.tolerant() {
 			if err := r.Probe(ctx); err != nil {
 				notes = append(notes, fmt.Sprintf("rig %s is left out: %v", r.Name(), err))
 				continue
@@ -139,6 +141,9 @@ func names(factors []lab.Factor) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// tolerant says that rigs which can't run here are no failure.
+func (c choice) tolerant() bool { return c.available || len(c.rigs) == 0 }
 
 // candidates are the rigs that the flags name.
 func (c choice) candidates(e lab.Experiment) ([]lab.Rig, error) {
