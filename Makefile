@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz bench-modelled bench-measured benchstat cost peers rename clean
+.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz crash bench-modelled bench-measured benchstat cost peers rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ fuzz: ## run each fuzz target for 10 s
 	@for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do echo "fuzz $$p $$f"; \
 		$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime 10s $$p || exit 1; done; done) || exit 1; done
+
+crash: ## replay half a million states that a crash may leave of a store
+	cd rawblock && LATLAB_CRASH_STATES=500000 $(GO) test -count=1 -v -run TestRandomHistories ./crash
 
 bench-modelled: ## go test -bench on the fakes; prints provenance: modelled
 	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkModelled .
