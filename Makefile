@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz crash bench-modelled bench-measured benchstat cost peers rename clean
+.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -58,6 +58,22 @@ fuzz: ## run each fuzz target for 10 s
 
 crash: ## replay half a million states that a crash may leave of a store
 	cd rawblock && LATLAB_CRASH_STATES=500000 $(GO) test -count=1 -v -run TestRandomHistories ./crash
+
+disk: build ## measure on a real file in a folder: make disk DIR=/mnt/disk
+	$(BIN)/latlab run rawblock/putmany --rig file --cross strategy --dir "$(DIR)"
+
+nvme-plan: ## show what a run on a real device would write to; reads only: make nvme-plan DEV=/dev/nvme1n1
+	$(GO) build $(TAGS) -o $(BIN)/ ./rawblock/cmd/rawdisk && $(BIN)/rawdisk plan "$(DEV)"
+
+nvme: build ## check, then measure on a real device; what it holds is lost: make nvme DEV=/dev/nvme1n1 CONFIRM=serial
+	$(GO) build $(TAGS) -o $(BIN)/ ./rawblock/cmd/rawdisk && $(BIN)/rawdisk run "$(DEV)" --confirm "$(CONFIRM)"
+	LATLAB_NVME_DEV="$(DEV)" LATLAB_NVME_CONFIRM="$(CONFIRM)" $(BIN)/latlab run rawblock/putmany --rig nvme --cross strategy
+
+nvme-vm: ## guards and checks on an emulated NVMe drive, 512 and 4096 (needs qemu-system-x86; nothing is timed)
+	$(GO) run ./rawblock/vm -cache .cache/nvme-vm
+
+fio-compare: ## our engine against fio on the same file, in turns (needs fio)
+	cd rawblock && $(GO) run $(TAGS) ./fiocompare
 
 bench-modelled: ## go test -bench on the fakes; prints provenance: modelled
 	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkModelled .

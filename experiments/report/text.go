@@ -195,6 +195,9 @@ func (p *page) notes(t stats.Table) {
 	for _, line := range f.lines() {
 		p.out.WriteString(wrap("  ", line))
 	}
+	for _, line := range p.flips(t) {
+		p.out.WriteString(wrap("  ", line))
+	}
 	if mixed {
 		p.linef("  An effect between a modelled and a measured arm is a modelled figure: one side is simulated.")
 	}

@@ -38,7 +38,7 @@ type Device struct {
 type Use struct {
 	Writes int64
 	Bytes  int64
-	Stay   time.Duration // of all writes in the device, added up; over elapsed time it is the mean queue depth
+	Stay   time.Duration // of all requests in the device, added up; over elapsed time it is the mean queue depth
 }
 
 var _ rawblock.Device = (*Device)(nil)
@@ -119,8 +119,8 @@ func (d *Device) serve(ctx context.Context, op string, ios []rawblock.IO, submit
 	}
 	d.mu.Lock()
 	done, stay := d.cfg.Medium.Serve(d.cfg.Waiter.Now(), ios)
+	d.use.Stay += stay
 	if op == "write" {
-		d.use.Stay += stay
 		d.use.Writes += int64(len(ios))
 		for _, x := range ios {
 			d.use.Bytes += int64(len(x.Buf))

@@ -14,7 +14,7 @@ import (
 var (
 	allocKeys  = lab.NewFactor("keys", 100, 10, 1000, 10_000, 100_000)
 	stored     = lab.NewFactor("stored", 0, 100_000)
-	reserveKey = lab.Unit{Name: "reserve-sec/key", Better: lab.Down}
+	reserveKey = lab.Unit{Name: "reserve-ns/key", Better: lab.Down}
 )
 
 // Allocator asks what Phase A costs a key. There is no rule: the answer is the
@@ -88,7 +88,7 @@ func (s *allocSubject) Trial(ctx context.Context, t *lab.Trial) error {
 	}
 	snap := s.rec.Snapshot()
 	t.Stages(snap)
-	t.Observe(reserveKey, snap.Stages[rawblock.StageReserve].Dist.Mean()/1e9/float64(len(s.keys)))
+	t.Observe(reserveKey, snap.Stages[rawblock.StageReserve].Dist.Mean()/float64(len(s.keys)))
 	return nil
 }
 

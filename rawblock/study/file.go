@@ -56,7 +56,7 @@ func onFile(name string, b build) lab.Rig {
 
 // onDisk makes a subject on a file or block device, by the arm's engine. under is
 // a path on the disk whose counters are read.
-func onDisk(f *rawblock.File, under string, a lab.Arm, b build) (*subject, error) {
+func onDisk(f uring.File, under string, a lab.Arm, b build) (*subject, error) {
 	read, err := diskUsage(under)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

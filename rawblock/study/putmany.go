@@ -43,6 +43,7 @@ var PutMany = lab.Experiment{
 		emulated("unbatched-headers", unbatchedHeaders, fake.UnbatchedHeadersAssumptions, putMany),
 		slow("blockdev", putMany),
 		onFile("file", putMany).With(uring.EntriesToggle, uring.RegisteredToggle, uring.SQPollToggle),
+		onDevice("nvme", putMany).With(uring.EntriesToggle, uring.RegisteredToggle, uring.SQPollToggle),
 	},
 }
 
