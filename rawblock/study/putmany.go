@@ -60,7 +60,7 @@ var BreakEven = lab.Experiment{
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   rawblock.Stages,
 	Rigs: []lab.Rig{
-		emulated("channels", channelled(wide), fake.ChannelsAssumptions, putMany).With(wide),
+		spinning("channels", fake.ChannelsAssumptions, channelled(wide).open(putMany)).With(lab.Latency(200*time.Microsecond, 50*time.Microsecond), wide),
 	},
 }
 
