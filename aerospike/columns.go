@@ -1,7 +1,9 @@
 package aerospike
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 
 	"latlab.example/aerospike/wire"
 )
@@ -86,7 +88,10 @@ type filler struct {
 	texts []text
 }
 
-type text struct{ col, row, from, to int }
+type text struct {
+	col, row int32
+	from, to int
+}
 
 func (f *filler) fromMap(row int, bins map[string]any) error {
 	for i := range f.Cols {
@@ -116,29 +121,28 @@ func (f *filler) fromMap(row int, bins map[string]any) error {
 func (f *filler) fromBytes(row int, bins wire.Ops) error {
 	// Records of one kind have their bins in one order, mostly the specs'.
 	next := 0
-	for o, ok := bins.Next(); ok; o, ok = bins.Next() {
-		i, known := f.column(o.Name, next)
-		if !known || o.Type == wire.Null {
+	for w := bins.Walk(); w.Next(); {
+		i, known := f.column(w.Name(), next)
+		if !known || w.Type() == wire.Null {
 			continue
 		}
 		next = i + 1
-		c := &f.Cols[i]
-		var err error
-		switch c.Kind {
-		case Ints:
-			c.Ints[row], err = o.Type.Int(o.Value)
-		case Floats:
-			c.Floats[row], err = o.Type.Float(o.Value)
-		case Texts:
-			if o.Type != wire.String {
-				err = fmt.Errorf("particle %d", o.Type)
+		c, value := &f.Cols[i], w.Value()
+		switch {
+		case c.Kind == Floats && w.Type() == wire.Float && len(value) == 8:
+			c.Floats[row] = math.Float64frombits(binary.BigEndian.Uint64(value))
+		case c.Kind == Ints && w.Type() == wire.Int:
+			n, err := wire.Int.Int(value)
+			if err != nil {
+				return fmt.Errorf("aerospike: row %d, bin %s: %w: %v: %w", row, c.Bin, ErrColumn, c.Kind, err)
 			}
+			c.Ints[row] = n
+		case c.Kind == Texts && w.Type() == wire.String:
 			from := len(f.bytes)
-			f.bytes = append(f.bytes, o.Value...)
-			f.texts = append(f.texts, text{i, row, from, len(f.bytes)})
-		}
-		if err != nil {
-			return fmt.Errorf("aerospike: row %d, bin %s: %w: %v: %w", row, c.Bin, ErrColumn, c.Kind, err)
+			f.bytes = append(f.bytes, value...)
+			f.texts = append(f.texts, text{int32(i), int32(row), from, len(f.bytes)})
+		default:
+			return fmt.Errorf("aerospike: row %d, bin %s: particle %d of %d bytes: %w: %v", row, c.Bin, w.Type(), len(value), ErrColumn, c.Kind)
 		}
 		c.Valid[row] = true
 	}

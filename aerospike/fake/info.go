@@ -14,6 +14,10 @@ import (
 // compared with.
 const build = "8.1.0.0"
 
+// ClusterName is what a fake answers when asked for its cluster's name: whoever
+// measures can see that it is a fake.
+const ClusterName = "latlab-fake"
+
 // info answers the commands of one request.
 func (n *node) info(names []string) []byte {
 	var reply []byte
@@ -33,7 +37,7 @@ func (n *node) infoValue(name string) string {
 	case "features":
 		return "batch-any;pquery;pscans;query-show"
 	case "cluster-name":
-		return "latlab-fake"
+		return ClusterName
 	case "service-clear-std":
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -38,22 +38,16 @@ func (s Ops) Append(o Op) Ops { return Ops{s.Count + 1, AppendOp(s.Data, o)} }
 
 const opHeaderSize = 8
 
-func (c *cursor) op() (o Op) {
-	at := c.off
-	n := c.u32("operation length")
-	if c.err == nil && n < 4 {
-		c.fail(at, "operation of %d bytes, at least 4 are needed", n)
+// opSize is the length of the operation at the start of b; zero if it isn't whole.
+func opSize(b []byte) int {
+	if len(b) < opHeaderSize {
+		return 0
 	}
-	p := c.bytes(int(n), "operation")
-	if p == nil {
-		return o
+	n := uint64(binary.BigEndian.Uint32(b))
+	if n > uint64(len(b)-4) || n < 4+uint64(b[7]) {
+		return 0
 	}
-	name := int(p[3])
-	if 4+name > len(p) {
-		c.fail(at, "bin name of %d bytes in an operation of %d", name, n)
-		return o
-	}
-	return Op{Do: p[0], Type: Particle(p[1]), Name: p[4 : 4+name], Value: p[4+name:]}
+	return int(n) + 4
 }
 
 // ops takes count operations and leaves them encoded.
@@ -61,30 +55,68 @@ func (c *cursor) ops(count int) Ops {
 	if c.err == nil && count > c.left()/opHeaderSize {
 		c.fail(c.off, "%d operations can't be in %d bytes", count, c.left())
 	}
-	from := c.off
-	for i := 0; i < count && c.err == nil; i++ {
-		c.op()
-	}
 	if c.err != nil {
 		return Ops{}
+	}
+	from := c.off
+	for i := range count {
+		n := opSize(c.b[c.off:])
+		if n == 0 {
+			c.fail(c.off, "operation %d of %d isn't whole: its length doesn't fit its name or the %d bytes left", i+1, count, c.left())
+			return Ops{}
+		}
+		c.off += n
 	}
 	return Ops{count, c.b[from:c.off:c.off]}
 }
 
 // Next takes the first operation off s. It reports false when there is none.
 func (s *Ops) Next() (Op, bool) {
-	if s.Count == 0 {
-		return Op{}, false
-	}
-	c := cursor{b: s.Data}
-	o := c.op()
-	if c.err != nil { // s was put together by hand, and badly
+	w := s.Walk()
+	if !w.Next() {
 		*s = Ops{}
 		return Op{}, false
 	}
-	*s = Ops{s.Count - 1, s.Data[c.off:]}
-	return o, true
+	s.Count--
+	s.Data = s.Data[w.end:]
+	return Op{Do: w.b[4], Type: w.Type(), Name: w.Name(), Value: w.Value()}, true
 }
+
+// Walk walks operations without making an [Op] of each, for loops over many:
+//
+//	for w := ops.Walk(); w.Next(); {
+type Walk struct {
+	b         []byte // from the present operation on
+	left      int    // operations after it
+	name, end int    // where its name and itself end in b
+}
+
+// Walk begins before the first operation.
+func (s Ops) Walk() Walk { return Walk{b: s.Data, left: s.Count} }
+
+// Next goes on to the next operation. It reports false when there is none.
+func (w *Walk) Next() bool {
+	if w.left <= 0 {
+		return false
+	}
+	b := w.b[w.end:]
+	n := opSize(b)
+	if n == 0 { // the operations were put together by hand, and badly
+		return false
+	}
+	w.b, w.end, w.name = b, n, opHeaderSize+int(b[7])
+	w.left--
+	return true
+}
+
+// Type is the present operation's particle type.
+func (w *Walk) Type() Particle { return Particle(w.b[5]) }
+
+// Name is the present operation's bin.
+func (w *Walk) Name() []byte { return w.b[opHeaderSize:w.name] }
+
+// Value is the present operation's particle.
+func (w *Walk) Value() []byte { return w.b[w.name:w.end] }
 
 // Find returns the last operation on the bin called name.
 func (s Ops) Find(name string) (found Op, ok bool) {

@@ -292,7 +292,7 @@ func TestMalformed(t *testing.T) {
 		{"count without rows", parseBatch, []byte{0xff, 0xff, 0xff, 0xff, 0}, 0},
 		{"bytes after the rows", parseBatch, []byte{0, 0, 0, 0, 0, 9}, 5},
 		{"half a header", parseMessage, whole[:10], 0},
-		{"half an operation", parseMessage, whole[:len(whole)-1], 26},
+		{"half an operation", parseMessage, whole[:len(whole)-1], 22},
 		{"a short header", parseMessage, append([]byte{21}, whole[1:]...), 0},
 		{"version 3", parseFrame, []byte{3, 3, 0, 0, 0, 0, 0, 0}, 0},
 		{"type 2", parseFrame, []byte{2, 2, 0, 0, 0, 0, 0, 0}, 1},

@@ -1,0 +1,24 @@
+package aerospike_test
+
+import (
+	"testing"
+
+	"latlab.example/aerospike/study"
+	"latlab.example/common/lab"
+	"latlab.example/common/lab/labtest"
+)
+
+// BenchmarkModelledGatherVsSingle runs the modes at concurrency 1 and 10.
+func BenchmarkModelledGatherVsSingle(b *testing.B) {
+	labtest.Bench(b, study.GatherOrSingle, lab.Modelled, lab.Selection{Cross: []string{"mode", "concurrency"}})
+}
+
+// BenchmarkModelledReader runs readers and forms.
+func BenchmarkModelledReader(b *testing.B) {
+	labtest.Bench(b, study.Readers, lab.Modelled, lab.Selection{Cross: []string{"reader", "form"}})
+}
+
+// BenchmarkModelledMystery runs with and without a pool between caller and client.
+func BenchmarkModelledMystery(b *testing.B) {
+	labtest.Bench(b, study.Mystery, lab.Modelled, lab.Selection{Cross: []string{"executor", "concurrency"}})
+}
