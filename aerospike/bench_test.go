@@ -13,6 +13,14 @@ func BenchmarkModelledGatherVsSingle(b *testing.B) {
 	labtest.Bench(b, study.GatherOrSingle, lab.Modelled, lab.Selection{Cross: []string{"mode", "concurrency"}})
 }
 
+// BenchmarkModelledGatherVsSingleAtOnce does so against a server that adds no
+// wait, which two cores can bear at concurrency 10. Run it with -cpu 1,2.
+func BenchmarkModelledGatherVsSingleAtOnce(b *testing.B) {
+	labtest.Bench(b, study.GatherOrSingle, lab.Modelled, lab.Selection{
+		Set: map[string][]string{"costs": {"none"}}, Cross: []string{"mode", "concurrency"},
+	})
+}
+
 // BenchmarkModelledReader runs readers and forms.
 func BenchmarkModelledReader(b *testing.B) {
 	labtest.Bench(b, study.Readers, lab.Modelled, lab.Selection{Cross: []string{"reader", "form"}})

@@ -46,6 +46,7 @@ type Column struct {
 // that no spec names are skipped.
 func NewColumns(specs []Spec, rows []Row) (*Columns, error) {
 	f := filler{Columns: &Columns{N: len(rows), Cols: make([]Column, len(specs))}}
+	f.heads = make([][]byte, len(specs))
 	texts := 0
 	for i, s := range specs {
 		c := &f.Cols[i]
@@ -86,6 +87,7 @@ type filler struct {
 	*Columns
 	bytes []byte
 	texts []text
+	heads [][]byte // a column: what stands before its numbers in a record; nil until seen
 }
 
 type text struct {
@@ -119,34 +121,66 @@ func (f *filler) fromMap(row int, bins map[string]any) error {
 }
 
 func (f *filler) fromBytes(row int, bins wire.Ops) error {
-	// Records of one kind have their bins in one order, mostly the specs'.
-	next := 0
-	for w := bins.Walk(); w.Next(); {
-		i, known := f.column(w.Name(), next)
-		if !known || w.Type() == wire.Null {
+	// Records of one kind have their bins in one order, mostly the specs', and
+	// numbers of eight bytes: then only the values differ between rows.
+	for next := 0; bins.Count > 0; {
+		if next < len(f.heads) && f.number(row, next, &bins) {
+			next++
+			continue
+		}
+		head := bins.Data
+		o, ok := bins.Next()
+		if !ok {
+			break
+		}
+		i, known := f.column(o.Name, next)
+		if !known || o.Type == wire.Null {
 			continue
 		}
 		next = i + 1
-		c, value := &f.Cols[i], w.Value()
-		switch {
-		case c.Kind == Floats && w.Type() == wire.Float && len(value) == 8:
-			c.Floats[row] = math.Float64frombits(binary.BigEndian.Uint64(value))
-		case c.Kind == Ints && w.Type() == wire.Int:
-			n, err := wire.Int.Int(value)
-			if err != nil {
-				return fmt.Errorf("aerospike: row %d, bin %s: %w: %v: %w", row, c.Bin, ErrColumn, c.Kind, err)
+		c := &f.Cols[i]
+		var err error
+		switch c.Kind {
+		case Ints:
+			c.Ints[row], err = o.Type.Int(o.Value)
+		case Floats:
+			c.Floats[row], err = o.Type.Float(o.Value)
+		case Texts:
+			if o.Type != wire.String {
+				err = fmt.Errorf("particle %d", o.Type)
 			}
-			c.Ints[row] = n
-		case c.Kind == Texts && w.Type() == wire.String:
 			from := len(f.bytes)
-			f.bytes = append(f.bytes, value...)
+			f.bytes = append(f.bytes, o.Value...)
 			f.texts = append(f.texts, text{int32(i), int32(row), from, len(f.bytes)})
-		default:
-			return fmt.Errorf("aerospike: row %d, bin %s: particle %d of %d bytes: %w: %v", row, c.Bin, w.Type(), len(value), ErrColumn, c.Kind)
+		}
+		if err != nil {
+			return fmt.Errorf("aerospike: row %d, bin %s: %w: %v: %w", row, c.Bin, ErrColumn, c.Kind, err)
+		}
+		if c.Kind != Texts && len(o.Value) == 8 {
+			f.heads[i] = head[:len(head)-len(bins.Data)-8]
 		}
 		c.Valid[row] = true
 	}
 	return nil
+}
+
+// number takes the first bin if it is column i's, with the very bytes before its
+// value that this column's last number had: length, type and name.
+func (f *filler) number(row, i int, bins *wire.Ops) bool {
+	head, data := f.heads[i], bins.Data
+	if head == nil || len(data) < len(head)+8 || string(data[:len(head)]) != string(head) {
+		return false
+	}
+	v := binary.BigEndian.Uint64(data[len(head):])
+	c := &f.Cols[i]
+	if c.Kind == Ints {
+		c.Ints[row] = int64(v)
+	} else {
+		c.Floats[row] = math.Float64frombits(v)
+	}
+	c.Valid[row] = true
+	bins.Count, bins.Data = bins.Count-1, data[len(head)+8:]
+	return true
 }
 
 // column finds a bin's column, guess first.

@@ -49,12 +49,14 @@ func (l Lazy) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, error) 
 	if err != nil {
 		return nil, err
 	}
+	var failed failures
+	m := sp.Start()
+	rows := make([]Row, len(keys))
+	sp.End(IntoObject, m)
+
+	m = sp.Start()
 	w := works.Get().(*work)
 	defer works.Put(w)
-	var failed failures
-	rows := make([]Row, len(keys))
-
-	m := sp.Start()
 	w.split(l.Client, p, keys, rows, &failed)
 	sp.End(IO, m)
 	for _, part := range w.parts {

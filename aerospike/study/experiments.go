@@ -22,7 +22,7 @@ var (
 // Outcomes beside the time.
 var (
 	p95          = lab.Unit{Name: "p95-ns/op", Better: lab.Down}
-	allocs       = lab.Unit{Name: "allocs/op", Better: lab.Down}
+	allocs       = lab.Unit{Name: "mallocs/op", Better: lab.Down}
 	requests     = lab.Unit{Name: "requests/op", Better: lab.Down}
 	queued       = lab.Unit{Name: "server-queue-ns/op", Better: lab.Down}
 	unattributed = lab.Unit{Name: "unattributed-percent", Better: lab.Down}

@@ -72,51 +72,17 @@ func (c *cursor) ops(count int) Ops {
 
 // Next takes the first operation off s. It reports false when there is none.
 func (s *Ops) Next() (Op, bool) {
-	w := s.Walk()
-	if !w.Next() {
+	b := s.Data
+	n := opSize(b)
+	if s.Count <= 0 || n == 0 { // the end, or s was put together by hand, and badly
 		*s = Ops{}
 		return Op{}, false
 	}
 	s.Count--
-	s.Data = s.Data[w.end:]
-	return Op{Do: w.b[4], Type: w.Type(), Name: w.Name(), Value: w.Value()}, true
+	s.Data = b[n:]
+	value := opHeaderSize + int(b[7])
+	return Op{Do: b[4], Type: Particle(b[5]), Name: b[opHeaderSize:value], Value: b[value:n]}, true
 }
-
-// Walk walks operations without making an [Op] of each, for loops over many:
-//
-//	for w := ops.Walk(); w.Next(); {
-type Walk struct {
-	b         []byte // from the present operation on
-	left      int    // operations after it
-	name, end int    // where its name and itself end in b
-}
-
-// Walk begins before the first operation.
-func (s Ops) Walk() Walk { return Walk{b: s.Data, left: s.Count} }
-
-// Next goes on to the next operation. It reports false when there is none.
-func (w *Walk) Next() bool {
-	if w.left <= 0 {
-		return false
-	}
-	b := w.b[w.end:]
-	n := opSize(b)
-	if n == 0 { // the operations were put together by hand, and badly
-		return false
-	}
-	w.b, w.end, w.name = b, n, opHeaderSize+int(b[7])
-	w.left--
-	return true
-}
-
-// Type is the present operation's particle type.
-func (w *Walk) Type() Particle { return Particle(w.b[5]) }
-
-// Name is the present operation's bin.
-func (w *Walk) Name() []byte { return w.b[opHeaderSize:w.name] }
-
-// Value is the present operation's particle.
-func (w *Walk) Value() []byte { return w.b[w.name:w.end] }
 
 // Find returns the last operation on the bin called name.
 func (s Ops) Find(name string) (found Op, ok bool) {
