@@ -2,6 +2,7 @@ package fake
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"latlab.example/aerospike/wire"
@@ -19,6 +20,11 @@ func (s *session) serveBatch(f wire.Field) time.Time {
 		return due
 	}
 	order := s.rowOrder(len(rows))
+	reads := !slices.ContainsFunc(rows, func(r wire.BatchRow) bool { return r.Info2&wire.Write != 0 })
+	if reads { // one lock instead of one a key
+		c.store.mu.RLock()
+		defer c.store.mu.RUnlock()
+	}
 	start := len(s.reply) // of the frame under way
 	s.reply = wire.AppendFrame(s.reply, wire.TypeMessage, 0)
 	for i := range rows {
@@ -34,7 +40,7 @@ func (s *session) serveBatch(f wire.Field) time.Time {
 		ans, slow := s.batchRow(&ask{
 			namespace: ns, digest: r.Digest, info1: r.Info1, info2: r.Info2, info3: r.Info3,
 			generation: uint32(r.Generation), ttl: r.TTL, ops: r.Bins,
-		})
+		}, reads)
 		if slow > 0 {
 			if due.IsZero() {
 				due = c.cfg.Waiter.Now()
@@ -58,8 +64,9 @@ func (s *session) serveBatch(f wire.Field) time.Time {
 	return due
 }
 
-// batchRow serves a row, and says by how much it makes the answer late.
-func (s *session) batchRow(a *ask) (ans answer, slow time.Duration) {
+// batchRow serves a row, and says by how much it makes the answer late. With held
+// the row is a read, and the store is locked for reading.
+func (s *session) batchRow(a *ask, held bool) (ans answer, slow time.Duration) {
 	c := s.cluster
 	if f, ok := s.next("key"); ok {
 		if f.Kind != emu.Slow {
@@ -69,6 +76,9 @@ func (s *session) batchRow(a *ask) (ans answer, slow time.Duration) {
 	}
 	if c.gone(&a.digest) {
 		return answer{code: wire.UnavailableNow}, slow
+	}
+	if held {
+		return c.store.read(a, c.missed(&a.digest), &s.scratch), slow
 	}
 	return c.store.do(a, c.missed(&a.digest), &s.scratch), slow
 }

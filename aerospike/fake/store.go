@@ -95,15 +95,16 @@ func (s *store) do(a *ask, hidden bool, scratch *[]byte) answer {
 		return s.write(a, scratch)
 	}
 	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.read(a, hidden, scratch)
+}
+
+// read needs mu, for reading.
+func (s *store) read(a *ask, hidden bool, scratch *[]byte) answer {
 	r := s.records[id{a.namespace, a.digest}]
-	s.mu.RUnlock()
 	if r == nil || hidden {
 		return answer{code: wire.NotFound}
 	}
-	return s.read(a, r, scratch)
-}
-
-func (s *store) read(a *ask, r *record, scratch *[]byte) answer {
 	ans := answer{generation: r.generation, ttl: r.ttl}
 	switch {
 	case a.info1&wire.NoBinData != 0:
