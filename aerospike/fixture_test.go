@@ -28,9 +28,14 @@ func TestMain(m *testing.M) {
 
 // specs cover all bins of the tests' records.
 var specs = []aerospike.Spec{
-	{Bin: "i0", Kind: aerospike.Ints}, {Bin: "i1", Kind: aerospike.Ints}, {Bin: "i2", Kind: aerospike.Ints},
-	{Bin: "f0", Kind: aerospike.Floats}, {Bin: "f1", Kind: aerospike.Floats}, {Bin: "f2", Kind: aerospike.Floats},
-	{Bin: "f3", Kind: aerospike.Floats}, {Bin: "s0", Kind: aerospike.Texts},
+	{Bin: "i0", Kind: aerospike.Ints},
+	{Bin: "i1", Kind: aerospike.Ints},
+	{Bin: "i2", Kind: aerospike.Ints},
+	{Bin: "f0", Kind: aerospike.Floats},
+	{Bin: "f1", Kind: aerospike.Floats},
+	{Bin: "f2", Kind: aerospike.Floats},
+	{Bin: "f3", Kind: aerospike.Floats},
+	{Bin: "s0", Kind: aerospike.Texts},
 }
 
 // want is the value of a bin of a record.

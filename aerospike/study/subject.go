@@ -31,9 +31,14 @@ const (
 
 // specs are the bins of a record: eight, as in the study's features.
 var specs = []aerospike.Spec{
-	{Bin: "age", Kind: aerospike.Ints}, {Bin: "city", Kind: aerospike.Ints}, {Bin: "seen", Kind: aerospike.Ints},
-	{Bin: "ctr", Kind: aerospike.Floats}, {Bin: "price", Kind: aerospike.Floats}, {Bin: "score", Kind: aerospike.Floats},
-	{Bin: "rank", Kind: aerospike.Floats}, {Bin: "name", Kind: aerospike.Texts},
+	{Bin: "age", Kind: aerospike.Ints},
+	{Bin: "city", Kind: aerospike.Ints},
+	{Bin: "seen", Kind: aerospike.Ints},
+	{Bin: "ctr", Kind: aerospike.Floats},
+	{Bin: "price", Kind: aerospike.Floats},
+	{Bin: "score", Kind: aerospike.Floats},
+	{Bin: "rank", Kind: aerospike.Floats},
+	{Bin: "name", Kind: aerospike.Texts},
 }
 
 // values are a record's, by spec.
@@ -252,5 +257,5 @@ func (s *subject) Close() error {
 	if s.pool != nil {
 		s.pool.Close()
 	}
-	return s.target.close()
+	return s.close()
 }
