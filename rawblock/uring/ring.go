@@ -86,6 +86,12 @@ const (
 	pause    = time.Millisecond
 )
 
+// refill is how many transfers take the places of complete ones in one submission.
+// All that completed at once would move on as a convoy, with the disk idle before
+// it. At depth 32, writes of 4 KiB a second: 97,000 with no limit, 127,000 with
+// 4, 112,000 with 8, 100,000 with 16; at depth 128 and with 64 KiB no difference.
+const refill = 4
+
 // do does a job and returns when all that was handed over is complete.
 func (g *ring) do(ctx context.Context, j job) error {
 	j.fd = j.f.Fd()
@@ -101,13 +107,14 @@ func (g *ring) do(ctx context.Context, j job) error {
 		underway int // in the ring and not complete
 		queued   int // of these, those that the kernel hasn't taken
 		fruit    int // fruitless tries in a row
+		most     = g.size // of one submission
 		failed   error
 	)
 	for {
 		if failed == nil {
 			failed = ctx.Err()
 		}
-		for failed == nil && underway < g.size {
+		for failed == nil && underway < g.size && queued < most {
 			var i uint32
 			if last := len(g.again) - 1; last >= 0 {
 				i, g.again = g.again[last], g.again[:last]
@@ -137,8 +144,8 @@ func (g *ring) do(ctx context.Context, j job) error {
 		switch {
 		case g.broken != nil:
 			time.Sleep(pause) // completions arrive without a system call, if late
-		case j.submitted != nil && handedOver:
-			_, err = g.q.Submit()
+		case !handedOver && underway < g.size, handedOver && j.submitted != nil:
+			_, err = g.q.Submit() // there is more to do before a wait
 		case handedOver && j.next == nil:
 			_, err = g.q.SubmitAndWait(uint32(underway))
 		default:
@@ -174,6 +181,9 @@ func (g *ring) do(ctx context.Context, j job) error {
 			}
 		}
 		g.q.CQAdvance(uint32(n))
+		if n > 0 {
+			most = refill
+		}
 		underway -= n
 		queued = min(queued, underway) // a kernel thread may have taken them since
 	}
