@@ -103,10 +103,10 @@ func (g *ring) do(ctx context.Context, j job) error {
 		j.ios[i].Err = rawblock.ErrNotDone // until its completion says otherwise
 	}
 	var (
-		fresh    int // transfers that were handed over at least once
-		underway int // in the ring and not complete
-		queued   int // of these, those that the kernel hasn't taken
-		fruit    int // fruitless tries in a row
+		fresh    int      // transfers that were handed over at least once
+		underway int      // in the ring and not complete
+		queued   int      // of these, those that the kernel hasn't taken
+		fruit    int      // fruitless tries in a row
 		most     = g.size // of one submission
 		failed   error
 	)
