@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	aerospike "latlab.example/aerospike/study"
 	"latlab.example/common/lab"
 	rawblock "latlab.example/rawblock/study"
 )
 
 var all = New(
+	aerospike.Experiments,
 	rawblock.Experiments,
 )
 

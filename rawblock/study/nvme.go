@@ -28,10 +28,15 @@ func onDevice(name string, b build) lab.Rig {
 }
 
 func probeDevice(ctx context.Context) error {
-	if err := device.probe(ctx); err != nil {
-		return &lab.Unavailable{Need: "nvme", Why: err.Error(), Do: "`make nvme-plan DEV=...` shows what a run would write to"}
+	const do = "`make nvme-plan DEV=/dev/...` shows what a run would write to, `make nvme DEV=/dev/... CONFIRM=<serial>` runs"
+	err := device.probe(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, blockdev.ErrNoDevice):
+		return &lab.Unavailable{Need: "nvme", Why: "no real device is named", Do: do}
 	}
-	return nil
+	return &lab.Unavailable{Need: "nvme", Why: err.Error(), Do: do}
 }
 
 // device is the one device of all arms of a run. Each arm is a store of its own

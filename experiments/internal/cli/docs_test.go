@@ -19,7 +19,7 @@ import (
 const root = "../../.."
 
 // pages are the documents whose commands this test runs.
-var pages = []string{"README.md", "CONTRIBUTING.md", "rawblock/README.md", "experiments/README.md"}
+var pages = []string{"README.md", "CONTRIBUTING.md", "rawblock/README.md", "aerospike/README.md", "experiments/README.md"}
 
 func read(t *testing.T, name string) string {
 	t.Helper()
