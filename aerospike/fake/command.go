@@ -11,13 +11,16 @@ import (
 	"latlab.example/common/emu"
 )
 
+// ErrUsage occurs when Serve can't understand its flags.
+var ErrUsage = errors.New("see -h")
+
 // Serve runs a cluster for any client until ctx ends: the command behind `latlab
 // fake aerospike`. args are its flags; -h prints them to out and ends it. It
 // prints each node's address on a line of its own, then how to connect.
 func Serve(ctx context.Context, out io.Writer, args ...string) (err error) {
 	cfg := Config{Waiter: emu.Spin}
 	flags := flag.NewFlagSet("fake aerospike", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags.SetOutput(io.Discard) // the error says what is wrong
 	flags.StringVar(&cfg.Addr, "addr", "127.0.0.1:0", "address of the first node; port 0 takes a free one")
 	flags.IntVar(&cfg.Nodes, "nodes", 1, "nodes, which split the partitions")
 	flags.IntVar(&cfg.Replicas, "replicas", 1, "nodes that own each partition")
@@ -31,13 +34,18 @@ func Serve(ctx context.Context, out io.Writer, args ...string) (err error) {
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "of orders and misses")
 	faults := flags.String("faults", "", "schedule of faults, such as batch:reset@every(100); key:error@3")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(out)
+		flags.Usage()
 		return nil
 	} else if err != nil {
-		return err
+		return fmt.Errorf("%w; %w", err, ErrUsage)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("takes flags, no argument %q; %w", flags.Arg(0), ErrUsage)
 	}
 	cfg.Namespaces = strings.Split(*namespaces, ",")
 	if cfg.Faults, err = emu.ParseFaults(*faults); err != nil {
-		return err
+		return fmt.Errorf("%w; %w", err, ErrUsage)
 	}
 	c, err := New(cfg)
 	if err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,8 +30,8 @@ func newFake(e env) *cobra.Command {
 			ctx := cmd.Context()
 			err := aerospike.Serve(ctx, e.out, args...)
 			switch {
-			case errors.Is(err, flag.ErrHelp):
-				return nil
+			case errors.Is(err, aerospike.ErrUsage):
+				return usagef("fake aerospike: %w", err)
 			case ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
 				return nil // it was asked to end
 			case err != nil:
