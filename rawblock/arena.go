@@ -9,6 +9,8 @@ import (
 // platform allows, since a ring must not hold Go pointers. Buffers come in
 // powers of two and are kept for reuse until close.
 type arena struct {
+	register func([]byte) error // tells the device of new memory; may be nil
+
 	mu     sync.Mutex
 	free   [64][][]byte // by log2 of the size
 	mapped [][]byte     // everything ever mapped
@@ -28,6 +30,12 @@ func (a *arena) get(n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.register != nil {
+		if err := a.register(buf); err != nil {
+			unmapPages(buf)
+			return nil, err
+		}
+	}
 	a.mapped = append(a.mapped, buf)
 	return buf[:n], nil
 }
@@ -41,7 +49,8 @@ func (a *arena) put(buf []byte) {
 	a.mu.Unlock()
 }
 
-// close gives the memory back. No buffer may be on loan.
+// close gives the memory back. No buffer may be on loan, and the device must be
+// closed: it may have been told of the memory.
 func (a *arena) close() {
 	for _, buf := range a.mapped {
 		unmapPages(buf)

@@ -202,6 +202,9 @@ func newStore(dev Device, o Options) (*Store, error) {
 	}
 	s := &Store{dev: dev, opt: o, rec: o.Recorder, gen: 1}
 	s.batcher, _ = dev.(Batcher)
+	if r, ok := dev.(Registrar); ok {
+		s.arena.register = r.Register
+	}
 	return s, nil
 }
 
@@ -220,10 +223,11 @@ func (s *Store) start(used func(slot uint32) bool) {
 
 // abandon frees what a store that couldn't be made had. s may be nil.
 func (s *Store) abandon(dev Device) error {
+	err := dev.Close()
 	if s != nil {
 		s.arena.close()
 	}
-	return dev.Close()
+	return err
 }
 
 // Stats counts slots: free + stored + in flight + deleted while read = all.
@@ -315,9 +319,10 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.calls.Wait()
 	err := s.sync(context.Background())
-	s.arena.close()
 	if err != nil {
 		err = fmt.Errorf("rawblock: close: %w", err)
 	}
-	return errors.Join(err, s.dev.Close())
+	err = errors.Join(err, s.dev.Close())
+	s.arena.close()
+	return err
 }

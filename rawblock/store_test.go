@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/quick"
+	"unsafe"
 
 	"go.uber.org/goleak"
 
@@ -571,5 +573,64 @@ func TestTimelines(t *testing.T) {
 		if fmt.Sprint(seen) != fmt.Sprint(want) {
 			t.Errorf("%s: stages %v, want %v", strategy, seen, want)
 		}
+	}
+}
+
+// registrar notes what memory it was told of, and that none is used otherwise.
+type registrar struct {
+	rawblock.Batcher
+	mu      sync.Mutex
+	regions [][]byte
+	strange int
+	closed  bool
+	sum     byte
+}
+
+func (r *registrar) Register(mem []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.regions = append(r.regions, mem)
+	return nil
+}
+
+func (r *registrar) WriteBatch(ctx context.Context, ws []rawblock.IO, submitted func()) error {
+	r.mu.Lock()
+	for _, w := range ws {
+		at := uintptr(unsafe.Pointer(unsafe.SliceData(w.Buf)))
+		if !slices.ContainsFunc(r.regions, func(m []byte) bool {
+			from := uintptr(unsafe.Pointer(unsafe.SliceData(m)))
+			return from <= at && at+uintptr(len(w.Buf)) <= from+uintptr(len(m))
+		}) {
+			r.strange++
+		}
+	}
+	r.mu.Unlock()
+	return r.Batcher.WriteBatch(ctx, ws, submitted)
+}
+
+// Close still reads the memory: it must not be unmapped before.
+func (r *registrar) Close() error {
+	for _, m := range r.regions {
+		r.sum += m[0]
+	}
+	r.closed = true
+	return r.Batcher.Close()
+}
+
+// A device that wants to know the store's memory is told of all of it, while the
+// memory is mapped.
+func TestDeviceIsToldOfMemory(t *testing.T) {
+	r := &registrar{Batcher: device(t, 20, rawblock.Aligned, true, "").(rawblock.Batcher)}
+	s, err := rawblock.New(r, rawblock.Options{Payload: payload, Strategy: rawblock.Batch, Layout: rawblock.Aligned})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, objects := some(0, 10)
+	put(t, s, keys, objects)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.regions) == 0 || r.strange > 0 || !r.closed {
+		t.Errorf("%d regions, %d writes from elsewhere, closed %v", len(r.regions), r.strange, r.closed)
 	}
 }
