@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	t, err := compare(ctx, *rounds, points,
 		func(p point) (float64, error) { return ours(ctx, path, *size, p, *span) },
 		func(p point) (float64, error) { return f.measure(ctx, path, *size, p, *span) },
-		func(round int) { fmt.Fprintf(errs, "\rround %d of %d ", round, *rounds) })
+		func(round int) { fmt.Fprintf(errs, "round %d of %d\n", round, *rounds) })
 	fmt.Fprint(errs, "\r")
 	if err != nil {
 		return err
