@@ -80,7 +80,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 		func(p point) (float64, error) { return ours(ctx, path, *size, p, *span) },
 		func(p point) (float64, error) { return f.measure(ctx, path, *size, p, *span) },
 		func(round int) { fmt.Fprintf(errs, "round %d of %d\n", round, *rounds) })
-	fmt.Fprint(errs, "\r")
 	if err != nil {
 		return err
 	}
