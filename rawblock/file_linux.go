@@ -123,7 +123,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 		return 0, fmt.Errorf("read %w", err)
 	}
 	n, err := f.f.ReadAt(p, at)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
@@ -161,7 +161,7 @@ func (f *File) Flush(ctx context.Context) error {
 		return err
 	}
 	for {
-		if err := unix.Fdatasync(f.Fd()); err != unix.EINTR {
+		if err := unix.Fdatasync(f.Fd()); !errors.Is(err, unix.EINTR) {
 			if err != nil {
 				err = fmt.Errorf("flush: %w", err)
 			}

@@ -63,8 +63,10 @@ func compare(ctx interface{ Err() error }, rounds int, points []point, ours, fio
 			ratios[r] = rates[i][0][r] / rates[i][1][r]
 		}
 		ratio := summary(ratios)
-		t.rows = append(t.rows, row{point: p, ours: summary(rates[i][0]).Center, fio: summary(rates[i][1]).Center,
-			ratio: ratio.Center, lo: ratio.Lo, hi: ratio.Hi})
+		t.rows = append(t.rows, row{
+			point: p, ours: summary(rates[i][0]).Center, fio: summary(rates[i][1]).Center,
+			ratio: ratio.Center, lo: ratio.Lo, hi: ratio.Hi,
+		})
 		logs += math.Log(ratio.Center)
 	}
 	t.mean = math.Exp(logs / float64(len(points)))

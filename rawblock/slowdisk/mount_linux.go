@@ -84,7 +84,7 @@ func serve(ctx context.Context, c Config, m *medium) (*mount, error) {
 // open, its users get errors from now on.
 func (m *mount) close() error {
 	err := unix.Unmount(m.dir, 0)
-	if err == unix.EBUSY {
+	if errors.Is(err, unix.EBUSY) {
 		err = errors.Join(
 			fmt.Errorf("slowdisk: unmount %s: %w elsewhere; its users get errors from now on, close them first", m.dir, ErrBusy),
 			unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH))

@@ -240,10 +240,16 @@ func TestDispatchFailure(t *testing.T) {
 		again submit.Result
 		stats submit.Stats
 	}{
-		submit.Undo: {[]int64{2, 1, 1}, submit.Result{Accepted: 3, Known: 2},
-			submit.Stats{Accepted: 1, Known: 2, Undone: 3, Registered: 1, Queued: 1}},
-		submit.Leaky: {[]int64{2, 2, 3}, submit.Result{Known: 5},
-			submit.Stats{Accepted: 1, Known: 2, Leaked: 3, Registered: 4, Queued: 1}},
+		submit.Undo: {
+			[]int64{2, 1, 1},
+			submit.Result{Accepted: 3, Known: 2},
+			submit.Stats{Accepted: 1, Known: 2, Undone: 3, Registered: 1, Queued: 1},
+		},
+		submit.Leaky: {
+			[]int64{2, 2, 3},
+			submit.Result{Known: 5},
+			submit.Stats{Accepted: 1, Known: 2, Leaked: 3, Registered: 4, Queued: 1},
+		},
 	} {
 		t.Run(string(dispatch), func(t *testing.T) {
 			m := newMemory()

@@ -398,7 +398,8 @@ func agree(t *testing.T, seed uint64) {
 		return nil
 	}
 	unit := 512 // transfers are cut to multiples of it
-	h := &hostile{submit: obstacle, wait: obstacle,
+	h := &hostile{
+		submit: obstacle, wait: obstacle,
 		atEntry: func(sqe *giouring.SubmissionQueueEntry) {
 			switch {
 			case sometimes(8):

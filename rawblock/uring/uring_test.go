@@ -337,8 +337,13 @@ func TestReadBatch(t *testing.T) {
 // With any options, batches of any size arrive and read back.
 func TestOptions(t *testing.T) {
 	for _, o := range []uring.Options{
-		{Entries: 1}, {Entries: 3}, {Entries: 64}, {Entries: 32768},
-		{Registered: true}, {SQPoll: true}, {Entries: 8, Registered: true, SQPoll: true},
+		{Entries: 1},
+		{Entries: 3},
+		{Entries: 64},
+		{Entries: 32768},
+		{Registered: true},
+		{SQPoll: true},
+		{Entries: 8, Registered: true, SQPoll: true},
 	} {
 		d := openWith(t, 4<<20, o)
 		ws := blocks(t, d, 500)
