@@ -15,6 +15,7 @@ import (
 
 	"latlab.example/common/bubble"
 	"latlab.example/common/bubble/internal/shop"
+	"latlab.example/common/lab/labtest"
 )
 
 // Real client and server, 150 users, two virtual minutes: every user sees the
@@ -90,7 +91,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("no go command on PATH to build with")
+		labtest.Require(t, "go", err) // LATLAB_REQUIRE_REAL
 	}
 	exe := filepath.Join(t.TempDir(), "bubblecmd")
 	if runtime.GOOS == "windows" {
