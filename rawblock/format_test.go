@@ -172,6 +172,10 @@ func FuzzSuperblock(f *testing.F) {
 	f.Add(buf, false)
 	f.Add(buf, true)
 	f.Add(make([]byte, superblockSize), true)
+	huge := superblock{geo: geometry{block: 1 << 30, layout: Split, payload: math.MaxUint32, slots: maxSlots}, instance: 7}
+	buf = make([]byte, superblockSize)
+	huge.put(buf)
+	f.Add(buf, false)
 	f.Fuzz(func(t *testing.T, src []byte, mend bool) {
 		if mend {
 			if src = mended(src, storeMagic, superblockSize); len(src) >= superblockSize {

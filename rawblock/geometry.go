@@ -1,5 +1,7 @@
 package rawblock
 
+import "math"
+
 // geometry is where things lie on a device. All sizes are in bytes. One after
 // the other come the superblock, two containers for checkpoints, and the slots.
 type geometry struct {
@@ -43,6 +45,11 @@ func (g geometry) offset(slot uint32) int64 {
 
 // size is what the whole store takes.
 func (g geometry) size() int64 { return g.containerAt(2) + int64(g.slots)*int64(g.slot()) }
+
+// overflows says whether size is beyond what offsets can say.
+func (g geometry) overflows() bool {
+	return int64(g.slots) > (math.MaxInt64-g.containerAt(2))/int64(g.slot())
+}
 
 // fit sets the number of slots to the largest that size bytes hold.
 func (g geometry) fit(size int64) geometry {

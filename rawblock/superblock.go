@@ -72,10 +72,11 @@ func parseSuperblock(src []byte) (superblock, error) {
 		payload < 1 || payload > math.MaxUint32 || slots < 1 || slots > maxSlots {
 		return superblock{}, fmt.Errorf("%w: superblock with layout %d, block %d, payload %d, slots %d", ErrNotFormatted, layout, block, payload, slots)
 	}
-	return superblock{
-		geo:      geometry{block: int(block), layout: layoutCodes[layout], payload: int(payload), slots: int(slots)},
-		instance: binary.LittleEndian.Uint64(src[40:]),
-	}, nil
+	geo := geometry{block: int(block), layout: layoutCodes[layout], payload: int(payload), slots: int(slots)}
+	if geo.overflows() {
+		return superblock{}, fmt.Errorf("%w: superblock of %d slots of %d bytes, more than a device can hold", ErrNotFormatted, slots, geo.slot())
+	}
+	return superblock{geo: geo, instance: binary.LittleEndian.Uint64(src[40:])}, nil
 }
 
 // IsStore says whether a device whose first bytes are given holds a store. 64
