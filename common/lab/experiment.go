@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"latlab.example/common/child"
 	"latlab.example/common/host"
 	"latlab.example/common/metrics"
 )
@@ -100,17 +101,25 @@ func (e Experiment) Open(ctx context.Context, r Rig, a Arm, h host.Fingerprint) 
 	if err := r.Probe(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	if r.calibrate != nil {
-		text, err := r.calibrate(ctx, a)
+	open, calibrate := r.open, r.calibrate
+	if r.limits != nil {
+		c := &inChild{e: e, rig: r, arm: a}
+		open = func(context.Context, Arm) (Subject, error) { return c, nil }
+		if calibrate != nil {
+			calibrate = c.calibrate
+		}
+	}
+	if calibrate != nil {
+		text, err := calibrate(ctx, a)
 		if err != nil {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !errors.Is(err, child.ErrNoMain) {
 				err = fmt.Errorf("%w: %w", ErrRefused, err)
 			}
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
 		stamp.Calibration = text
 	}
-	subject, err := r.open(ctx, a)
+	subject, err := open(ctx, a)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"latlab.example/common/child"
 )
 
 // Kind is what a rig puts under the case's code.
@@ -76,6 +78,7 @@ type Rig struct {
 	calibrate Calibrate
 	probe     Probe
 	open      Open
+	limits    func(Arm) child.Limits // not nil: each trial runs in a process of its own
 }
 
 // Virtual is a discrete-event model in virtual time. assume states, a sentence

@@ -1,0 +1,4 @@
+package child
+
+// For tests of this package from outside, which may use labtest.
+var Say = say
