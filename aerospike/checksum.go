@@ -16,9 +16,9 @@ func (r Result) Checksum() (uint64, error) {
 	h := fnv.New64a()
 	for i := range r.Sets {
 		s := &r.Sets[i]
-		fmt.Fprintf(h, "set %q %d\n", s.Name, len(s.Rows))
-		for j := range s.Rows {
-			sum(h, uint8(s.Rows[j].state))
+		fmt.Fprintf(h, "set %q %d\n", s.Name, s.Len())
+		for j := range s.Len() {
+			sum(h, uint8(s.State(j)))
 			bins, err := s.bins(j)
 			if err != nil {
 				return 0, err

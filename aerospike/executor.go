@@ -20,15 +20,17 @@ type Executor struct {
 	wg     sync.WaitGroup
 }
 
-var _ Reader = (*Executor)(nil)
+var _ ColumnReader = (*Executor)(nil)
 
 // job is one read. Its worker sends on done once.
 type job struct {
 	ctx      context.Context
 	span     Span
 	keys     []*as.Key
+	specs    []Spec // of a read of columns, else nil
 	handed   metrics.Mark
 	rows     []Row
+	columns  *Columns
 	err      error
 	finished metrics.Mark
 	done     chan struct{}
@@ -48,7 +50,11 @@ func (e *Executor) work() {
 		select {
 		case j := <-e.jobs:
 			j.span.End(SpawnBlockingDelay, j.handed)
-			j.rows, j.err = e.reader.Read(j.ctx, j.span, j.keys)
+			if cr := columnReader(e.reader); j.specs != nil && cr != nil {
+				j.columns, j.err = cr.ReadColumns(j.ctx, j.span, j.keys, j.specs)
+			} else {
+				j.rows, j.err = e.reader.Read(j.ctx, j.span, j.keys)
+			}
 			j.finished = j.span.Start()
 			j.done <- struct{}{}
 		case <-e.quit:
@@ -60,8 +66,36 @@ func (e *Executor) work() {
 // Read implements Reader. It waits for a free worker, and then for its read,
 // which no context interrupts.
 func (e *Executor) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, error) {
+	j, err := e.hand(ctx, sp, keys, nil)
+	if err != nil {
+		return nil, err
+	}
+	return j.rows, j.err
+}
+
+// ReadColumns is its reader's, on a worker. If its reader is no ColumnReader the
+// worker reads rows, and the caller makes them columns.
+func (e *Executor) ReadColumns(ctx context.Context, sp Span, keys []*as.Key, specs []Spec) (*Columns, error) {
+	j, err := e.hand(ctx, sp, keys, specs)
+	if err != nil {
+		return nil, err
+	}
+	if j.columns != nil || j.rows == nil {
+		return j.columns, j.err
+	}
 	m := sp.Start()
-	j := &job{ctx: ctx, span: sp, keys: keys, done: make(chan struct{}, 1)}
+	defer func() { sp.End(ToColumns, m) }()
+	c, err := NewColumns(specs, j.rows)
+	if err != nil {
+		return nil, err
+	}
+	return c, j.err
+}
+
+// hand gives a read to a worker and waits for it.
+func (e *Executor) hand(ctx context.Context, sp Span, keys []*as.Key, specs []Spec) (*job, error) {
+	m := sp.Start()
+	j := &job{ctx: ctx, span: sp, keys: keys, specs: specs, done: make(chan struct{}, 1)}
 	sp.End(Setup, m)
 	j.handed = sp.Start()
 	select {
@@ -73,7 +107,13 @@ func (e *Executor) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, er
 	}
 	<-j.done
 	sp.End(ResumeDelay, j.finished)
-	return j.rows, j.err
+	return j, nil
+}
+
+// columnReader is r if it can fill columns, else nil.
+func columnReader(r Reader) ColumnReader {
+	cr, _ := r.(ColumnReader)
+	return cr
 }
 
 // Close ends the workers when their reads are done, and waits for them. Reads

@@ -17,6 +17,14 @@ type Reader interface {
 	Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, error)
 }
 
+// ColumnReader is a Reader that can fill columns without making rows.
+type ColumnReader interface {
+	Reader
+	// ReadColumns is Read and [NewColumns] in one. An error that wraps ErrPartial
+	// comes with columns; other errors come without.
+	ReadColumns(ctx context.Context, sp Span, keys []*as.Key, specs []Spec) (*Columns, error)
+}
+
 // Official reads with the client's own calls.
 type Official struct {
 	Client  *as.Client

@@ -27,12 +27,28 @@ type Result struct{ Sets []Set }
 
 // Set is the part of an answer that belongs to one SetKeys: a row a key, in
 // their order. Maps are there with form Maps, where a nil map is a row that
-// wasn't found; Columns with form Typed.
+// wasn't found. With form Typed there are Columns and no Rows.
 type Set struct {
 	Name    string
 	Rows    []Row
 	Maps    []map[string]any
 	Columns *Columns
+}
+
+// Len is the number of rows.
+func (s *Set) Len() int {
+	if s.Columns != nil {
+		return s.Columns.N
+	}
+	return len(s.Rows)
+}
+
+// State says whether record i was found.
+func (s *Set) State(i int) RowState {
+	if s.Columns != nil {
+		return s.Columns.States[i]
+	}
+	return s.Rows[i].state
 }
 
 // Options shape a Pipeline. The zero mode and form are the study's baselines,
@@ -125,23 +141,47 @@ func (p *Pipeline) parse(at Span, s SetKeys, dst []*as.Key) ([]*as.Key, error) {
 	return dst, nil
 }
 
-// fetch reads keys, within the limit.
-func (p *Pipeline) fetch(ctx context.Context, at Span, keys []*as.Key) ([]Row, error) {
+// answer is what came for some keys: rows, or columns already.
+type answer struct {
+	rows    []Row
+	columns *Columns
+}
+
+// cut is the part of n rows from row from on.
+func (a *answer) cut(from, n int) answer {
+	if a.columns != nil {
+		return answer{columns: a.columns.cut(from, from+n)}
+	}
+	return answer{rows: a.rows[from : from+n : from+n]}
+}
+
+// fetch reads keys, within the limit. With straight, columns are filled without
+// rows if the reader can.
+func (p *Pipeline) fetch(ctx context.Context, at Span, keys []*as.Key, straight bool) (a answer, err error) {
 	if p.limit != nil {
 		m := at.Start()
 		err := p.limit.Acquire(ctx, 1)
 		at.End(LimiterWait, m)
 		if err != nil {
-			return nil, fmt.Errorf("aerospike: waiting for one of %d reads: %w", p.opt.Limit, err)
+			return a, fmt.Errorf("aerospike: waiting for one of %d reads: %w", p.opt.Limit, err)
 		}
 		defer p.limit.Release(1)
 	}
-	return p.opt.Reader.Read(ctx, at, keys)
+	if cr := columnReader(p.opt.Reader); straight && cr != nil && p.opt.Form == Typed {
+		a.columns, err = cr.ReadColumns(ctx, at, keys, p.opt.Columns)
+		return a, err
+	}
+	a.rows, err = p.opt.Reader.Read(ctx, at, keys)
+	return a, err
 }
 
 // convert gives a set's rows their form.
-func (p *Pipeline) convert(at Span, name string, rows []Row) (Set, error) {
-	s := Set{Name: name, Rows: rows}
+func (p *Pipeline) convert(at Span, name string, a answer) (Set, error) {
+	rows := a.rows
+	s := Set{Name: name, Rows: rows, Columns: a.columns}
+	if s.Columns != nil {
+		return s, nil
+	}
 	switch p.opt.Form {
 	case Maps:
 		m := at.Start()
@@ -161,7 +201,7 @@ func (p *Pipeline) convert(at Span, name string, rows []Row) (Set, error) {
 		if err != nil {
 			return s, fmt.Errorf("set %q: %w", name, err)
 		}
-		s.Columns = c
+		s.Columns, s.Rows = c, nil
 	}
 	return s, nil
 }
@@ -192,16 +232,17 @@ func (p *Pipeline) single(ctx context.Context, at Span, q Query) ([]Set, error) 
 		}
 	}
 	var t trouble
-	rows, err := p.fetch(ctx, at, keys)
+	all, err := p.fetch(ctx, at, keys, true)
 	if t.ends(err) {
 		return nil, err
 	}
 	// A user key alone doesn't say whose row it is: sets share keys.
 	m := at.Start()
-	sets, parts := make([]Set, len(q)), make([][]Row, len(q))
+	sets, parts := make([]Set, len(q)), make([]answer, len(q))
+	from := 0
 	for i, s := range q {
-		n := len(s.Keys)
-		parts[i], rows = rows[:n:n], rows[n:]
+		parts[i] = all.cut(from, len(s.Keys))
+		from += len(s.Keys)
 	}
 	at.End(Merge, m)
 	for i, s := range q {
@@ -220,11 +261,11 @@ func (p *Pipeline) sequential(ctx context.Context, at Span, q Query) ([]Set, err
 		if err != nil {
 			return nil, err
 		}
-		rows, err := p.fetch(ctx, at, keys)
+		a, err := p.fetch(ctx, at, keys, true)
 		if t.ends(err) {
 			return nil, err
 		}
-		set, err := p.convert(at, s.Set, rows)
+		set, err := p.convert(at, s.Set, a)
 		if err != nil {
 			return nil, err
 		}
@@ -262,12 +303,12 @@ func (p *Pipeline) gather(ctx context.Context, at Span, q Query) ([]Set, error) 
 		go func() {
 			defer wg.Done()
 			own.End(ScheduleDelay, started)
-			var rows []Row
-			rows, b.err = p.fetch(ctx, own, keys)
-			b.set = Set{Name: s.Set, Rows: rows}
-			if p.opt.Mode == Gather && rows != nil {
+			var a answer
+			a, b.err = p.fetch(ctx, own, keys, p.opt.Mode == Gather)
+			b.set = Set{Name: s.Set, Rows: a.rows, Columns: a.columns}
+			if p.opt.Mode == Gather && a.rows != nil {
 				var err error
-				if b.set, err = p.convert(own, s.Set, rows); err != nil {
+				if b.set, err = p.convert(own, s.Set, a); err != nil {
 					b.err = err
 				}
 			}
@@ -302,7 +343,7 @@ func (p *Pipeline) merge(at Span, branches []branch) ([]Set, error) {
 	if p.opt.Mode == MergeGather {
 		for i, s := range sets {
 			var err error
-			if sets[i], err = p.convert(at, s.Name, s.Rows); err != nil {
+			if sets[i], err = p.convert(at, s.Name, answer{rows: s.Rows}); err != nil {
 				return nil, err
 			}
 		}

@@ -67,12 +67,12 @@ func check(t *testing.T, name string, q aerospike.Query, r aerospike.Result, fai
 		t.Fatalf("%s: %d sets, want %d", name, len(r.Sets), len(q))
 	}
 	for i, s := range r.Sets {
-		if s.Name != q[i].Set || len(s.Rows) != len(q[i].Keys) {
-			t.Fatalf("%s: set %d is %s with %d rows", name, i, s.Name, len(s.Rows))
+		if s.Name != q[i].Set || s.Len() != len(q[i].Keys) {
+			t.Fatalf("%s: set %d is %s with %d rows", name, i, s.Name, s.Len())
 		}
 		for j, user := range q[i].Keys {
 			there := s.Name != "empty" && hit(user)
-			state := s.Rows[j].State()
+			state := s.State(j)
 			if state == aerospike.Failed && failed {
 				continue
 			}
@@ -152,8 +152,8 @@ func TestPartialFailure(t *testing.T) {
 		check(t, name, q, r, true)
 		states := map[aerospike.RowState]int{}
 		for _, s := range r.Sets {
-			for _, row := range s.Rows {
-				states[row.State()]++
+			for i := range s.Len() {
+				states[s.State(i)]++
 			}
 		}
 		if states[aerospike.Found] == 0 || states[aerospike.Failed] == 0 || states[aerospike.Missing] == 0 {
@@ -236,6 +236,7 @@ func TestStages(t *testing.T) {
 	records(t, c, q)
 	client := connect(t, c.Addrs()[0])
 	base := []metrics.Stage{aerospike.KeyParse, aerospike.IO, aerospike.IntoObject, aerospike.Merge}
+	straight := []metrics.Stage{aerospike.KeyParse, aerospike.IO, aerospike.ToColumns, aerospike.Merge} // no rows on the way
 	spawned := []metrics.Stage{aerospike.Setup, aerospike.ScheduleDelay, aerospike.ResumeDelay}
 	pooled := []metrics.Stage{aerospike.Setup, aerospike.SpawnBlockingDelay, aerospike.ResumeDelay}
 	for _, test := range []struct {
@@ -247,7 +248,9 @@ func TestStages(t *testing.T) {
 	}{
 		{aerospike.Single, aerospike.Handles, false, 0, base},
 		{aerospike.Sequential, aerospike.Maps, false, 0, slices.Concat(base, []metrics.Stage{aerospike.ToMap})},
-		{aerospike.Gather, aerospike.Typed, false, 2, slices.Concat(base, spawned, []metrics.Stage{aerospike.ToColumns, aerospike.LimiterWait})},
+		{aerospike.Gather, aerospike.Typed, false, 2, slices.Concat(straight, spawned, []metrics.Stage{aerospike.LimiterWait})},
+		{aerospike.Single, aerospike.Typed, true, 0, slices.Concat(straight, pooled)},
+		{aerospike.MergeGather, aerospike.Typed, false, 0, slices.Concat(base, spawned, []metrics.Stage{aerospike.ToColumns})},
 		{aerospike.MergeGather, aerospike.Maps, false, 0, slices.Concat(base, spawned, []metrics.Stage{aerospike.ToMap})},
 		{aerospike.Single, aerospike.Handles, true, 0, slices.Concat(base, pooled)},
 		{aerospike.Gather, aerospike.Handles, true, 0, slices.Concat(base, spawned, pooled)},

@@ -16,14 +16,20 @@ const (
 	Missing RowState = iota // there is no such record
 	Found
 	Failed // it couldn't be read; the read's error says why
+
+	pending // nothing came yet; never in a result
 )
 
 // Row is a handle to one record. Its methods may be called by several goroutines.
 type Row struct {
 	state RowState
+	count uint16     // of bins
 	rec   *as.Record // of the official client, or nil
-	bins  wire.Ops   // as they came, where rec is nil; points into its read's reply
+	bins  []byte     // as they came, where rec is nil; points into its read's reply
 }
+
+// ops are the bins as they came.
+func (r *Row) ops() wire.Ops { return wire.Ops{Count: int(r.count), Data: r.bins} }
 
 // State says whether the record was found.
 func (r Row) State() RowState { return r.state }
@@ -39,8 +45,8 @@ func (r Row) Map() (map[string]any, error) {
 	if r.rec != nil {
 		return r.rec.Bins, nil
 	}
-	m := make(map[string]any, r.bins.Count)
-	bins := r.bins
+	m := make(map[string]any, r.count)
+	bins := r.ops()
 	for o, ok := bins.Next(); ok; o, ok = bins.Next() {
 		v, err := o.Type.Value(o.Value)
 		if err != nil {

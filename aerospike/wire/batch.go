@@ -64,11 +64,11 @@ func AppendBatchStart(dst []byte, rows int, flags uint8) []byte {
 // Append appends the row to the data of a field of kind FieldBatch or
 // FieldBatchGet.
 func (r *BatchRow) Append(dst []byte, kind FieldType) []byte {
+	if r.Type&RowRepeat != 0 {
+		return AppendBatchRepeat(dst, r.Index, r.Digest)
+	}
 	dst = binary.BigEndian.AppendUint32(dst, r.Index)
 	dst = append(dst, r.Digest[:]...)
-	if r.Type&RowRepeat != 0 {
-		return append(dst, RowRepeat)
-	}
 	dst = append(dst, r.Type, r.Info1)
 	if r.Type&RowInfo != 0 {
 		dst = append(dst, r.Info2, r.Info3)
@@ -91,6 +91,14 @@ func (r *BatchRow) Append(dst []byte, kind FieldType) []byte {
 		dst = Field{FieldKey, r.UserKey}.Append(dst)
 	}
 	return append(dst, r.Bins.Data...)
+}
+
+// AppendBatchRepeat appends a row that is like the one before but for index and
+// digest.
+func AppendBatchRepeat(dst []byte, index uint32, d Digest) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, index)
+	dst = append(dst, d[:]...)
+	return append(dst, RowRepeat)
 }
 
 const rowSize = 4 + DigestSize + 1 // a repeating one; the others are longer

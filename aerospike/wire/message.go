@@ -163,11 +163,23 @@ func (m *Message) Parse(b []byte) (n int, err error) {
 // ParseRow reads the message at the start of b without its fields, as a
 // reader of many replies does: nothing is allocated.
 func ParseRow(b []byte) (h Header, bins Ops, n int, err error) {
+	h, n, err = ParseRowHead(b)
+	if err != nil {
+		return h, Ops{}, n, err
+	}
+	c := cursor{b: b, off: n}
+	bins = c.ops(int(h.Ops))
+	return h, bins, c.off, c.err
+}
+
+// ParseRowHead reads the header at the start of b and passes over the fields:
+// bins begin at b[n:]. They aren't looked at, so whoever walks them with
+// [Ops.Next] must see to it that all of them come.
+func ParseRowHead(b []byte) (h Header, n int, err error) {
 	c := cursor{b: b}
 	h = c.header()
 	for i := 0; i < int(h.Fields) && c.err == nil; i++ {
 		c.field()
 	}
-	bins = c.ops(int(h.Ops))
-	return h, bins, c.off, c.err
+	return h, c.off, c.err
 }
