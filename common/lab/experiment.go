@@ -83,7 +83,7 @@ func (e Experiment) BenchmarkName() string {
 func (e Experiment) Open(ctx context.Context, r Rig, a Arm, h host.Fingerprint) (*Session, error) {
 	stamp := Stamp{
 		Experiment: e.Name, Rig: r.name, Kind: r.kind, Provenance: Modelled,
-		Assumptions: slices.Concat(r.assume, a.simulations()),
+		Assumptions: slices.Concat(r.Assumptions(), a.simulations()),
 	}
 	if r.kind == KindReal && len(a.simulations()) == 0 {
 		stamp.Provenance = Measured

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"latlab.example/common/child"
+	"latlab.example/common/sim/param"
 )
 
 // Kind is what a rig puts under the case's code.
@@ -63,6 +64,8 @@ type (
 	Open func(context.Context, Arm) (Subject, error)
 	// Probe says whether the rig can run on this host, without changing anything.
 	Probe func(context.Context) error
+	// OpenModel opens an arm of a model with these parameters.
+	OpenModel func(context.Context, Arm, param.Table) (Subject, error)
 	// Calibrate asks the arm's fake for its latency and compares. The text
 	// travels with every result; an error refuses the row.
 	Calibrate func(context.Context, Arm) (string, error)
@@ -78,6 +81,8 @@ type Rig struct {
 	calibrate Calibrate
 	probe     Probe
 	open      Open
+	params    param.Table // of a Model
+	model     OpenModel
 	limits    func(Arm) child.Limits // not nil: each trial runs in a process of its own
 }
 
@@ -85,6 +90,19 @@ type Rig struct {
 // each, what the model takes for granted.
 func Virtual(name string, assume []string, open Open) Rig {
 	return Rig{name: name, kind: KindVirtual, assume: assume, open: open}
+}
+
+// Model is Virtual with parameters as data, so that each can be varied alone.
+// They are assumptions too, beside those of assume.
+func Model(name string, assume []string, params param.Table, open OpenModel) Rig {
+	return Rig{name: name, kind: KindVirtual, assume: assume}.bind(params, open)
+}
+
+// bind opens arms with these parameters.
+func (r Rig) bind(params param.Table, open OpenModel) Rig {
+	r.params, r.model = params, open
+	r.open = func(ctx context.Context, a Arm) (Subject, error) { return open(ctx, a, params) }
+	return r
 }
 
 // Bubble is real code and the real client library against a fake over in-memory
@@ -117,6 +135,20 @@ func (r Rig) Requires(probe Probe) Rig {
 	return r
 }
 
+// Params are the parameters of a rig that was made by Model; false for others.
+func (r Rig) Params() (param.Table, bool) { return r.params, r.model != nil }
+
+// Vary is a rig made by Model with other values of its parameters. It is another
+// model, so it takes another name: a file of its results must not pass for one of
+// the original. It panics on a rig that no Model made.
+func (r Rig) Vary(name string, params param.Table) Rig {
+	if r.model == nil {
+		panic(fmt.Sprintf("lab: rig %s has no parameters to vary", r.name))
+	}
+	r.name = name
+	return r.bind(params, r.model)
+}
+
 // Name is the rig's name within its experiment.
 func (r Rig) Name() string { return r.name }
 
@@ -124,7 +156,7 @@ func (r Rig) Name() string { return r.name }
 func (r Rig) Kind() Kind { return r.kind }
 
 // Assumptions are the sentences that a modelled result must travel with.
-func (r Rig) Assumptions() []string { return slices.Clone(r.assume) }
+func (r Rig) Assumptions() []string { return slices.Concat(r.assume, r.params.Assumptions()) }
 
 // Probe says why the rig can't run here, or nil.
 func (r Rig) Probe(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
@@ -18,7 +17,7 @@ type Model struct {
 	Params param.Table
 	Assume []string     // about its structure, a sentence each
 	Own    []lab.Factor // of the rig
-	Open   func(context.Context, lab.Arm, param.Table) (lab.Subject, error)
+	Open   lab.OpenModel
 }
 
 // With is the model with other parameters.
@@ -27,12 +26,9 @@ func (m Model) With(t param.Table) Model {
 	return m
 }
 
-// Rig is the model as a rig. Its assumptions are those of the structure, then a
-// sentence a parameter.
+// Rig is the model as a rig, whose parameters can be varied.
 func (m Model) Rig(name string) lab.Rig {
-	return lab.Virtual(name, slices.Concat(m.Assume, m.Params.Assumptions()), func(ctx context.Context, a lab.Arm) (lab.Subject, error) {
-		return m.Open(ctx, a, m.Params)
-	}).With(m.Own...)
+	return lab.Model(name, m.Assume, m.Params, m.Open).With(m.Own...)
 }
 
 // run is one trial of an arm.

@@ -5,8 +5,12 @@ package main
 import (
 	"os"
 
+	"latlab.example/common/lab"
 	"latlab.example/experiments/internal/cli"
 	"latlab.example/experiments/registry"
 )
 
-func main() { os.Exit(cli.Main(registry.All())) }
+func main() {
+	lab.Main(registry.All()...)
+	os.Exit(cli.Main(registry.All()))
+}
