@@ -52,9 +52,10 @@ var (
 
 // Location is a place. Ids of all three kinds are dense and begin with 1.
 type Location struct {
-	ID       int64   `json:"id"`
-	Name     string  `json:"name"`
-	Lon, Lat float64 // degrees on WGS84
+	ID   int64   `json:"id"`
+	Name string  `json:"name"`
+	Lon  float64 `json:"lon"` // degrees on WGS84
+	Lat  float64 `json:"lat"`
 }
 
 // Guide belongs to a place.
@@ -79,8 +80,14 @@ type Place struct {
 }
 
 const (
-	centre  = `ST_SetSRID(ST_MakePoint($1::float8, $2::float8), 4326)`
-	columns = `SELECT id, name, lon, lat, ST_Distance(geog, ` + centre + `::geography) AS meters FROM latlab.location`
+	centre = `ST_SetSRID(ST_MakePoint($1::float8, $2::float8), 4326)`
+	// near has the nearest rows by the sphere, and all that are as far as the last
+	// one: so the tie that is cut is cut by id, although the index knows none.
+	// A second sort key in the inner query would cost the index its order.
+	near   = `SELECT id, name, lon, lat, geog, geog <-> ` + centre + `::geography AS sphere FROM latlab.location`
+	ties   = ` ORDER BY sphere FETCH FIRST ($4::int8) ROWS WITH TIES`
+	picked = `SELECT id, name, lon, lat, ST_Distance(geog, ` + centre + `::geography) AS meters FROM (`
+	order  = `) AS near ORDER BY sphere, id LIMIT $4::int8`
 )
 
 // The searches take $1 longitude and $2 latitude of the centre in degrees,
@@ -92,32 +99,33 @@ const (
 	// which the index gives in order, then by id. This is what the service runs.
 	// Where rows are cut off by $4, a place that the sphere puts closer than the
 	// spheroid does may take another's seat.
-	SearchRadius = columns + ` WHERE ST_DWithin(geog, ` + centre + `::geography, $3::float8)` +
-		` ORDER BY geog <-> ` + centre + `::geography, id LIMIT $4::int8`
+	SearchRadius = picked + near + ` WHERE ST_DWithin(geog, ` + centre + `::geography, $3::float8)` + ties + order
 
 	// SearchSorted sorts by the distance on the spheroid, then by id: every hit is
 	// measured and sorted before the first row is sent.
-	SearchSorted = columns + ` WHERE ST_DWithin(geog, ` + centre + `::geography, $3::float8)` +
-		` ORDER BY meters, id LIMIT $4::int8`
+	SearchSorted = `SELECT id, name, lon, lat, ST_Distance(geog, ` + centre + `::geography) AS meters FROM latlab.location` +
+		` WHERE ST_DWithin(geog, ` + centre + `::geography, $3::float8) ORDER BY meters, id LIMIT $4::int8`
 
 	// SearchCast looks for geometry cast to geography, for which there is no index.
 	// Order as SearchRadius.
-	SearchCast = columns + ` WHERE ST_DWithin(geom::geography, ` + centre + `::geography, $3::float8)` +
-		` ORDER BY geom::geography <-> ` + centre + `::geography, id LIMIT $4::int8`
+	SearchCast = picked + near + ` WHERE ST_DWithin(geom::geography, ` + centre + `::geography, $3::float8)` +
+		` ORDER BY geom::geography <-> ` + centre + `::geography FETCH FIRST ($4::int8) ROWS WITH TIES` + order
 
 	// SearchBox looks for geometry in a box, for which there is an index, and then
 	// filters on the spheroid. The box is $5 west, $6 south, $7 east, $8 north in
 	// degrees; it may pass the antimeridian. Order as SearchRadius.
-	SearchBox = columns + ` WHERE (geom && ST_MakeEnvelope($5::float8, $6::float8, $7::float8, $8::float8, 4326)` +
+	SearchBox = picked + near + ` WHERE (geom && ST_MakeEnvelope($5::float8, $6::float8, $7::float8, $8::float8, 4326)` +
 		` OR geom && ST_MakeEnvelope($5::float8 - 360, $6::float8, $7::float8 - 360, $8::float8, 4326)` +
 		` OR geom && ST_MakeEnvelope($5::float8 + 360, $6::float8, $7::float8 + 360, $8::float8, 4326))` +
 		` AND ST_DWithin(geom::geography, ` + centre + `::geography, $3::float8)` +
-		` ORDER BY geom::geography <-> ` + centre + `::geography, id LIMIT $4::int8`
+		` ORDER BY geom::geography <-> ` + centre + `::geography FETCH FIRST ($4::int8) ROWS WITH TIES` + order
 
-	// SearchNearest takes the $4 nearest and then drops what is beyond the radius.
-	// Order as SearchRadius.
-	SearchNearest = `SELECT id, name, lon, lat, meters FROM (` + columns +
-		` ORDER BY geog <-> ` + centre + `::geography, id LIMIT $4::int8) AS nearest WHERE meters <= $3::float8`
+	// SearchNearest takes the $4 nearest by the sphere and then drops what is beyond
+	// the radius. Order as SearchRadius. It finds less than that does where the
+	// sphere puts a place beyond the last one that is in the circle by the spheroid.
+	SearchNearest = `SELECT id, name, lon, lat, meters FROM (SELECT id, name, lon, lat,` +
+		` ST_Distance(geog, ` + centre + `::geography) AS meters, geog <-> ` + centre + `::geography AS sphere FROM latlab.location` +
+		ties + `) AS near WHERE meters <= $3::float8 ORDER BY sphere, id LIMIT $4::int8`
 )
 
 // The other statements of the service.
