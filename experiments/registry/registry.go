@@ -53,3 +53,19 @@ func (l List) Find(name string) (lab.Experiment, error) {
 	}
 	return lab.Experiment{}, fmt.Errorf("%w: %q; choose one of: %s", ErrExperiment, name, strings.Join(names, ", "))
 }
+
+// Of gives the experiment of that name, or all of a case. The error wraps
+// ErrExperiment.
+func (l List) Of(name string) (List, error) {
+	var found List
+	for _, e := range l {
+		if c, _, _ := strings.Cut(e.Name, "/"); e.Name == name || c == name {
+			found = append(found, e)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	_, err := l.Find(name)
+	return nil, err
+}

@@ -68,9 +68,13 @@ func JSON(w io.Writer, runs []Run) error {
 	for _, r := range runs {
 		out = append(out, newJSON(r))
 	}
+	return writeJSON(w, out)
+}
+
+func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return e.Encode(v)
 }
 
 func newJSON(r Run) jsonRun {
@@ -98,7 +102,7 @@ func newJSONArm(r stats.Row) jsonArm {
 		Figures: make(map[string]jsonInterval), Assumptions: append([]string{}, r.Stamp.Assumptions...), Calibration: r.Stamp.Calibration,
 	}
 	for unit, f := range r.Figures {
-		a.Figures[unit] = jsonInterval{finite(f.Lo), finite(f.Mid), finite(f.Hi)}
+		a.Figures[unit] = newJSONInterval(lab.Interval{Lo: f.Lo, Mid: f.Mid, Hi: f.Hi})
 	}
 	if path := r.Path(); path.Ops > 0 {
 		a.Path = path.Rows()
@@ -109,10 +113,14 @@ func newJSONArm(r stats.Row) jsonArm {
 			P: finite(e.P), Holm: finite(e.Holm), Verdict: e.Verdict, Reason: e.Reason,
 		}
 		for unit, i := range e.Ratios {
-			a.Effect.Ratios[unit] = jsonInterval{finite(i.Lo), finite(i.Mid), finite(i.Hi)}
+			a.Effect.Ratios[unit] = newJSONInterval(i)
 		}
 	}
 	return a
+}
+
+func newJSONInterval(i lab.Interval) jsonInterval {
+	return jsonInterval{finite(i.Lo), finite(i.Mid), finite(i.Hi)}
 }
 
 // finite is nil for what JSON can't hold.

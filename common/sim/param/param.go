@@ -30,7 +30,7 @@ func (u Unit) String() string { return unitNames[u] }
 func (u Unit) format(v int64) string {
 	switch u {
 	case Time:
-		return time.Duration(v).String()
+		return strings.ReplaceAll(time.Duration(v).String(), "µs", "us") // as factors have it
 	case Share:
 		return strconv.FormatFloat(float64(v)/1e6, 'g', -1, 64)
 	}
@@ -106,6 +106,9 @@ func (p Param) String() string {
 
 // Text is the value in its unit, as Table.Parse reads it.
 func (p Param) Text() string { return p.Unit.format(p.Value) }
+
+// TextOf is another value in the parameter's unit.
+func (p Param) TextOf(v int64) string { return p.Unit.format(v) }
 
 // check is why a parameter can't be.
 func (p Param) check() error {

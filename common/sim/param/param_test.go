@@ -28,7 +28,7 @@ func ExampleTable_WriteText() {
 	changed.WriteText(os.Stdout)
 	// Output:
 	// parameter  value   range       source                                     what it is
-	// io         1.27ms  900µs..2ms  published: aero.stage.free.io              a read's round trip
+	// io         1.27ms  900us..2ms  published: aero.stage.free.io              a read's round trip
 	// cores      2       1..16       set: instead of 4, assumed: not published  cores of the host
 	// held       0.25    0..1        calibrated: the mean of one row            share of inference under the lock
 	// users      10      -           published: the harness                     closed loops
@@ -50,7 +50,7 @@ func ExampleTornado() {
 	// parameter  from   to   outcome at from  at to  source
 	// held       0      1    1.27             3.27   calibrated
 	// cores      1      16   3.27             1.395  assumed
-	// io         900µs  2ms  1.4              2.5    published
+	// io         900us  2ms  1.4              2.5    published
 }
 
 func ExampleFlips() {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"latlab.example/common/lab"
+	"latlab.example/common/sim/param"
 	"latlab.example/experiments/registry"
 )
 
@@ -97,7 +98,7 @@ func exitCode(err error) int {
 	case errors.As(err, &early):
 		return early.exitCode()
 	case errors.As(err, &usage), errors.Is(err, registry.ErrExperiment), errors.Is(err, lab.ErrRig),
-		errors.Is(err, lab.ErrFactor), errors.Is(err, lab.ErrLevel):
+		errors.Is(err, lab.ErrFactor), errors.Is(err, lab.ErrLevel), errors.Is(err, param.ErrParam), errors.Is(err, param.ErrValue):
 		return 2
 	}
 	return 1

@@ -101,7 +101,9 @@ func quick(_ context.Context, _ lab.Arm, t *lab.Trial) error {
 func TestMain(m *testing.M) {
 	lab.Main(registry.All()...)
 	testscript.Main(m, map[string]func(){
-		"latlab": func() { os.Exit(Main(registry.New([]lab.Experiment{toy.Speed, toy.Locked, stop, spoil, plain}))) },
+		"latlab": func() {
+			os.Exit(Main(registry.New([]lab.Experiment{toy.Speed, toy.Locked, toy.Saving, stop, spoil, plain})))
+		},
 		// As shipped, with the experiments of all cases.
 		"latlab-all": func() { os.Exit(Main(registry.All())) },
 	})

@@ -8,17 +8,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"latlab.example/common/lab"
+	"latlab.example/common/sim/param"
 )
 
 func newList(e env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [CASE | EXPERIMENT]",
 		Short: "Show the experiments: question, factors and levels, rigs",
-		Args:  exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `List shows what can be run: all experiments, those of a case, or one with the
+parameters of its models and with what its rigs assume.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("list takes one case or experiment, but got %d; see %s --help", len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen := e.experiments
+			if len(args) == 1 {
+				var err error
+				if chosen, err = e.experiments.Of(args[0]); err != nil {
+					return err
+				}
+			}
 			var all []listed
-			for _, x := range e.experiments {
+			for _, x := range chosen {
 				all = append(all, newListed(cmd.Context(), x))
 			}
 			if asJSON {
@@ -27,6 +42,11 @@ func newList(e env) *cobra.Command {
 			for _, l := range all {
 				if err := l.write(e); err != nil {
 					return err
+				}
+				if len(args) == 1 && args[0] == l.Name {
+					if err := l.details(e, chosen[0]); err != nil {
+						return err
+					}
 				}
 			}
 			fmt.Fprintln(e.out, "[level] is the baseline; level~ puts a model in place of something real.")
@@ -63,6 +83,7 @@ type listedRig struct {
 	Why         string         `json:"why,omitempty"` // it isn't available
 	Factors     []listedFactor `json:"factors"`       // of its own
 	Assumptions []string       `json:"assumptions"`
+	Parameters  *param.Table   `json:"parameters,omitempty"` // of a model
 }
 
 func newListed(ctx context.Context, x lab.Experiment) listed {
@@ -71,6 +92,9 @@ func newListed(ctx context.Context, x lab.Experiment) listed {
 		rig := listedRig{
 			Name: r.Name(), Kind: r.Kind().String(), Available: true,
 			Factors: newFactors(x.FactorsOn(r)[len(x.Factors):]), Assumptions: append([]string{}, r.Assumptions()...),
+		}
+		if t, ok := r.Params(); ok {
+			rig.Parameters = &t
 		}
 		if err := r.Probe(ctx); err != nil {
 			rig.Available, rig.Why = false, err.Error()
@@ -132,4 +156,23 @@ func (l listed) write(e env) error {
 	}
 	_, err := fmt.Fprintln(e.out)
 	return err
+}
+
+// details are the parameters of the experiment's models, and what its other rigs
+// assume.
+func (l listed) details(e env, x lab.Experiment) error {
+	for i, r := range l.Rigs {
+		if r.Parameters != nil {
+			fmt.Fprintf(e.out, "parameters of rig %s\n", r.Name)
+			if err := r.Parameters.WriteText(e.out); err != nil {
+				return err
+			}
+			fmt.Fprintln(e.out)
+			continue
+		}
+		for _, a := range x.Rigs[i].Assumptions() {
+			fmt.Fprintf(e.out, "rig %s assumes: %s\n", r.Name, a)
+		}
+	}
+	return nil
 }

@@ -28,6 +28,9 @@ type runFlags struct {
 	seed        uint64
 	out, dir    string
 	json        bool
+	sweep       string
+	untilFlip   bool
+	tornado     bool
 	given       func(flag string) bool // on the command line
 }
 
@@ -44,13 +47,18 @@ one block are run in any case.
 By default it runs on all rigs that are available, one after the other, and arms
 differ from the baseline in one factor.
 
+A model's parameters are its assumptions; latlab list EXPERIMENT shows them. With
+--sweep one is varied, with --tornado each in turn, and what becomes of the
+verdicts is printed.
+
 Exit code 1 says that something failed: a rig's baseline was refused, so that
 nothing could be compared, or results couldn't be written. Where rigs weren't
 named, a fake that can't keep time on this host is no failure as long as another
 rig gives figures. Ctrl-C, SIGTERM and SIGHUP end a run and keep what was
 measured, with exit code 130, 143 or 129.`,
 		Example: `  latlab run rawblock/putmany --rig channels --set strategy=sequential,batch
-  latlab run rawblock/putmany --kind real --cross strategy,keys --dir /mnt/disk`,
+  latlab run rawblock/putmany --kind real --cross strategy,keys --dir /mnt/disk
+  latlab run rawblock/putmany --kind virtual --sweep submit=1us..1ms --until-flip`,
 		Args: exactly(1, "the name of one experiment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.given = cmd.Flags().Changed
@@ -73,6 +81,9 @@ measured, with exit code 130, 143 or 129.`,
 	flags.StringVar(&f.out, "out", "results", "folder for result files")
 	flags.StringVar(&f.dir, "dir", "", "existing folder where rigs on a real file make their nameless file; sets "+lab.DirVariable)
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	flags.StringVar(&f.sweep, "sweep", "", "parameter=a..b: run a model at values between; nothing is written")
+	flags.BoolVar(&f.untilFlip, "until-flip", false, "with --sweep: find where a verdict changes")
+	flags.BoolVar(&f.tornado, "tornado", false, "run a model with each parameter at both ends of its range; nothing is written")
 	return cmd
 }
 
@@ -85,6 +96,9 @@ func (f runFlags) check() error {
 		return usagef("--min %v: want a time above 0", f.min)
 	case f.budget <= 0:
 		return usagef("--budget %v: want a time above 0", f.budget)
+	}
+	if err := f.checkVary(); err != nil {
+		return err
 	}
 	if err := f.named("rig", f.rigs); err != nil {
 		return err
@@ -133,6 +147,9 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 		return stoppedBy(ctx, nothing)
 	} else if err != nil {
 		return err
+	}
+	if f.varies() {
+		return f.vary(ctx, e, x, jobs)
 	}
 	if err := results.Writable(f.out); err != nil {
 		return fmt.Errorf("%w; name another with --out", err)
@@ -279,8 +296,12 @@ func (l *progressLine) show(p runner.Progress) {
 	if p.Block == 0 {
 		text = fmt.Sprintf("%s: warm-up %d/%d", l.rig, p.Trial, p.Trials)
 	}
-	fmt.Fprintf(l.w, "\r%-*s", l.width, text)
-	l.width = max(l.width, len(text))
+	l.text(text)
+}
+
+func (l *progressLine) text(s string) {
+	fmt.Fprintf(l.w, "\r%-*s", l.width, s)
+	l.width = max(l.width, len(s))
 }
 
 func (l *progressLine) clear() { fmt.Fprint(l.w, "\r"+strings.Repeat(" ", l.width)+"\r") }

@@ -10,6 +10,7 @@ import (
 
 	"latlab.example/common/lab"
 	"latlab.example/common/metrics"
+	"latlab.example/common/sim/param"
 )
 
 // Subject is a trial as a function.
@@ -66,6 +67,37 @@ var Locked = lab.Experiment{
 	Factors: []lab.Factor{Lock},
 	Rule:    lab.Faster(0.10),
 	Rigs:    []lab.Rig{lab.Real("disk", nil, Opens(locked))},
+}
+
+// Saving is a model in which a batch saves a share of a loop's time, and both pay
+// for a wake-up.
+var Saving = lab.Experiment{
+	Name:     "toy/saving",
+	Question: "From what saving on is a batch worth it?",
+	Factors:  []lab.Factor{Strategy},
+	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
+	Rigs: []lab.Rig{
+		lab.Model("model", []string{"a toy knows no queue"}, Parameters, openSaving),
+		lab.Virtual("bare", []string{"a toy without parameters"}, Opens(speed)),
+	},
+}
+
+// Parameters are those of Saving's model.
+var Parameters = param.New(
+	param.Param{Name: "saved", Value: 300_000, Lo: 0, Hi: 900_000, Unit: param.Share, Source: param.Assumed("a toy"), What: "share that a batch saves"},
+	param.Param{Name: "wake", Value: int64(time.Millisecond), Lo: 0, Hi: int64(2 * time.Millisecond), Source: param.Published("toy.wake"), What: "wake-up of every operation"},
+	param.Param{Name: "users", Value: 10, Unit: param.Count, Source: param.Published("toy.users"), What: "users, whom the toy ignores"},
+)
+
+func openSaving(_ context.Context, a lab.Arm, p param.Table) (lab.Subject, error) {
+	return Subject(func(_ context.Context, t *lab.Trial) error {
+		loop := 10 * time.Millisecond
+		if Strategy.Of(a) == "batch" {
+			loop -= p.Part("saved", loop)
+		}
+		t.Ops, t.Took = 1, loop+p.Time("wake")
+		return nil
+	}), nil
 }
 
 // speed takes 1 us a key and its wait, and a batch half of that, with 1 % of

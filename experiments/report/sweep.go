@@ -1,0 +1,199 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"latlab.example/common/lab"
+	"latlab.example/common/sim/param"
+	"latlab.example/experiments/runner"
+	"latlab.example/experiments/stats"
+	"latlab.example/experiments/sweep"
+)
+
+// Sweep is what became of an answer along a parameter of a model.
+type Sweep struct {
+	Param  param.Param // with the value that the model has
+	Points []sweep.Point
+	Flips  []sweep.Flip // nil unless they were asked for
+	Asked  bool         // for flips
+}
+
+// SweepText writes a row a value with each judged arm's effect and verdict, then
+// where verdicts flip. It returns the error of w.
+func SweepText(w io.Writer, s Sweep) error {
+	var out bytes.Buffer
+	first := s.Points[0]
+	sweepHead(&out, first.Set, fmt.Sprintf("sweep of %s; the model itself has %s (%v)", s.Param.Name, s.Param.Text(), s.Param.Source))
+	arms := sweep.Judged(first.Analysis)
+	head := []string{s.Param.Name, "baseline " + first.Analysis.Unit.Name}
+	for _, a := range arms {
+		head = append(head, armName(first.Set, a.Arm))
+	}
+	rows := [][]string{head}
+	for _, p := range s.Points {
+		row := []string{p.Text, baseline(p.Analysis)}
+		for _, a := range sweep.Judged(p.Analysis) {
+			row = append(row, fmt.Sprintf("%s %s", Change(a.Effect.Ratios[p.Analysis.Unit.Name]), a.Effect.Verdict))
+		}
+		rows = append(rows, row)
+	}
+	out.WriteString("\n" + heading(lab.Modelled) + "\n" + align(rows))
+	if s.Asked {
+		out.WriteString("\n")
+		for _, f := range s.Flips {
+			out.WriteString(wrap(label("flip"), armName(first.Set, f.Arm)+": "+f.Flip.String()))
+		}
+		if len(s.Flips) == 0 {
+			out.WriteString(wrap(label("flip"), fmt.Sprintf("none from %s to %s", first.Text, s.Points[len(s.Points)-1].Text)))
+		}
+	}
+	sweepAssumptions(&out, first.Set)
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// TornadoText writes, for each judged arm, which assumption moves its effect how
+// far. It returns the error of w.
+func TornadoText(w io.Writer, set runner.Set, all []sweep.Tornado) error {
+	var out bytes.Buffer
+	sweepHead(&out, set, "tornado: each parameter at both ends of its range, all others as they are")
+	out.WriteString("\n" + heading(lab.Modelled) + "\n")
+	for i, t := range all {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		fmt.Fprintf(&out, "%s: %s %s against the baseline\n", armName(set, t.Arm), t.Unit.Name, Percent(t.Base))
+		rows := [][]string{{"parameter", "from", "to", "effect at from", "at to", "swing", "source"}}
+		for _, b := range t.Bars {
+			rows = append(rows, []string{
+				b.Param.Name, b.Param.TextOf(b.Param.Lo), b.Param.TextOf(b.Param.Hi),
+				Percent(b.AtLo), Percent(b.AtHi), fmt.Sprintf("%.1f points", 100*b.Span()), b.Param.Source.Kind.String(),
+			})
+		}
+		out.WriteString(align(rows))
+	}
+	sweepAssumptions(&out, set)
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func sweepHead(out *bytes.Buffer, s runner.Set, what string) {
+	out.WriteString(wrap("", fmt.Sprintf("%s on rig %s (%s): %s", s.Experiment.Name, s.Rig.Name(), s.Rig.Kind(), s.Experiment.Question)))
+	out.WriteString(wrap(label("rule"), s.Experiment.Rule.String()))
+	out.WriteString(wrap(label("varied"), what))
+	out.WriteString(wrap(label("baseline"), strings.ReplaceAll(s.Rows[0].Arm.String(), "/", " ")))
+	out.WriteString(wrap(label("run"), fmt.Sprintf("%d blocks at each value, seed %d", s.Blocks, s.Config.Seed)))
+}
+
+// sweepAssumptions lists what all rows assume, but not the parameters, which have
+// just been varied.
+func sweepAssumptions(out *bytes.Buffer, s runner.Set) {
+	params, _ := s.Rig.Params()
+	varied := make(map[string]bool)
+	for _, a := range params.Assumptions() {
+		varied[a] = true
+	}
+	out.WriteString("\n")
+	for _, a := range s.Rig.Assumptions() {
+		if !varied[a] {
+			out.WriteString(wrap(label("assumes"), a))
+		}
+	}
+}
+
+// armName is where the arm differs from the baseline.
+func armName(s runner.Set, a lab.Arm) string {
+	var parts []string
+	for _, name := range s.Rows[0].Arm.Differs(a) {
+		l, _ := a.Level(name)
+		parts = append(parts, name+"="+l)
+	}
+	return strings.Join(parts, " ")
+}
+
+// baseline is the baseline's figure.
+func baseline(a stats.Analysis) string {
+	for _, t := range a.Tables {
+		for _, r := range t.Rows {
+			if r.Effect == nil {
+				return Figure(a.Unit, r.Figures[a.Unit.Name].Mid)
+			}
+		}
+	}
+	return unknown
+}
+
+// SweepJSON writes a sweep as one object. It returns the error of w.
+func SweepJSON(w io.Writer, s Sweep) error {
+	type arm struct {
+		Arm     string       `json:"arm"`
+		Ratio   jsonInterval `json:"ratio"`
+		Verdict lab.Verdict  `json:"verdict"`
+	}
+	type point struct {
+		Value int64  `json:"value"`
+		Text  string `json:"text"`
+		Arms  []arm  `json:"arms"`
+	}
+	type flip struct {
+		Arm   string      `json:"arm"`
+		Below int64       `json:"below"`
+		Above int64       `json:"above"`
+		From  lab.Verdict `json:"from"`
+		To    lab.Verdict `json:"to"`
+	}
+	out := struct {
+		Experiment string  `json:"experiment"`
+		Rig        string  `json:"rig"`
+		Provenance string  `json:"provenance"`
+		Parameter  string  `json:"parameter"`
+		Unit       string  `json:"unit"`
+		Points     []point `json:"points"`
+		Flips      []flip  `json:"flips"`
+	}{
+		Experiment: s.Points[0].Set.Experiment.Name, Rig: s.Points[0].Set.Rig.Name(), Provenance: lab.Modelled.String(),
+		Parameter: s.Param.Name, Unit: s.Points[0].Analysis.Unit.Name, Flips: []flip{},
+	}
+	for _, p := range s.Points {
+		row := point{Value: p.Value, Text: p.Text}
+		for _, a := range sweep.Judged(p.Analysis) {
+			row.Arms = append(row.Arms, arm{a.Arm.String(), newJSONInterval(a.Effect.Ratios[p.Analysis.Unit.Name]), a.Effect.Verdict})
+		}
+		out.Points = append(out.Points, row)
+	}
+	for _, f := range s.Flips {
+		out.Flips = append(out.Flips, flip{f.Arm.String(), f.Below, f.Above, f.From, f.To})
+	}
+	return writeJSON(w, out)
+}
+
+// TornadoJSON writes the tornados as one array. It returns the error of w.
+func TornadoJSON(w io.Writer, all []sweep.Tornado) error {
+	type bar struct {
+		Parameter string  `json:"parameter"`
+		From      string  `json:"from"`
+		To        string  `json:"to"`
+		AtFrom    float64 `json:"ratio_at_from"`
+		AtTo      float64 `json:"ratio_at_to"`
+		Source    string  `json:"source"`
+	}
+	type tornado struct {
+		Arm        string  `json:"arm"`
+		Provenance string  `json:"provenance"`
+		Unit       string  `json:"unit"`
+		Base       float64 `json:"ratio"`
+		Bars       []bar   `json:"bars"`
+	}
+	out := []tornado{}
+	for _, t := range all {
+		row := tornado{Arm: t.Arm.String(), Provenance: lab.Modelled.String(), Unit: t.Unit.Name, Base: t.Base, Bars: []bar{}}
+		for _, b := range t.Bars {
+			row.Bars = append(row.Bars, bar{b.Param.Name, b.Param.TextOf(b.Param.Lo), b.Param.TextOf(b.Param.Hi), b.AtLo, b.AtHi, b.Param.Source.String()})
+		}
+		out = append(out, row)
+	}
+	return writeJSON(w, out)
+}
