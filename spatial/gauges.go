@@ -22,6 +22,7 @@ type Gauges struct {
 	Failed        int64         `json:"failed"`         // acquires that got none
 	FailedTime    time.Duration `json:"failed_ns"`      // of these, added up; the pool's own figures leave them out
 	Cancelled     int64         `json:"cancelled"`      // of these, whose context ended
+	HeldTime      time.Duration `json:"held_ns"`        // that requests kept connections which they gave back, added up
 	Opened        int64         `json:"opened"`         // connections
 	Queries       int64         `json:"queries"`
 }
@@ -35,7 +36,8 @@ func (s *Service) Gauges() Gauges {
 		Acquires: st.AcquireCount(), AcquireTime: st.AcquireDuration(),
 		EmptyAcquires: st.EmptyAcquireCount(), EmptyWait: st.EmptyAcquireWaitTime(),
 		Failed: s.trace.failed.Load(), FailedTime: time.Duration(s.trace.vain.Load()), Cancelled: st.CanceledAcquireCount(),
-		Opened: st.NewConnsCount(), Queries: s.trace.queries.Load(),
+		HeldTime: time.Duration(s.trace.held.Load()),
+		Opened:   st.NewConnsCount(), Queries: s.trace.queries.Load(),
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/multitracer"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -232,8 +234,22 @@ func (s *Service) read(ctx context.Context, req *metrics.Request, q Query) (a An
 	return a, nil
 }
 
+// lease is a connection that a request holds.
+type lease struct {
+	conn  *pgxpool.Conn
+	held  *atomic.Int64
+	since time.Time
+}
+
+func (l *lease) Release() {
+	l.held.Add(int64(time.Since(l.since)))
+	l.conn.Release()
+}
+
+func (l *lease) Conn() *pgx.Conn { return l.conn.Conn() }
+
 // acquire takes a connection. The tracer ends the stage.
-func (s *Service) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+func (s *Service) acquire(ctx context.Context) (*lease, error) {
 	if s.opt.Acquire == Spin {
 		spanOf(ctx).begin(PoolAcquire)
 		s.spin(ctx)
@@ -242,7 +258,7 @@ func (s *Service) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spatial: %w: %w", ErrNoConn, err)
 	}
-	return conn, nil
+	return &lease{conn, &s.trace.held, time.Now()}, nil
 }
 
 // spin asks the pool until it has room or the context ends.

@@ -15,6 +15,7 @@ type tracer struct {
 	pending atomic.Int64 // acquires under way
 	failed  atomic.Int64 // acquires that got no connection
 	vain    atomic.Int64 // nanoseconds of these
+	held    atomic.Int64 // nanoseconds of the connections that requests gave back
 	queries atomic.Int64
 }
 
