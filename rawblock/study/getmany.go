@@ -28,6 +28,7 @@ var GetMany = lab.Experiment{
 	Outcomes: []lab.Unit{lab.Reads, queueDepth},
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(queueDepth, lab.Up),
 	Rigs: []lab.Rig{
+		getModel,
 		emulated("channels", channelled(channels), fake.ChannelsAssumptions, getMany).With(channels),
 		onFile("file", getMany),
 	},

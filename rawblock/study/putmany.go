@@ -22,6 +22,8 @@ var (
 	latency  = lab.Latency(50*time.Microsecond, 200*time.Microsecond)
 	channels = lab.Channels(32, 1, 2, 8)
 	wide     = lab.Channels(1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+	breakEvenLatency = lab.Latency(200*time.Microsecond, 50*time.Microsecond)
 )
 
 var writeOutcomes = []lab.Unit{lab.Writes, flushes, queueDepth, lab.DeviceWrites, devSize, devMerges}
@@ -38,6 +40,7 @@ var PutMany = lab.Experiment{
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(queueDepth, lab.Up),
 	Stages:   rawblock.Stages,
 	Rigs: []lab.Rig{
+		putModel,
 		emulated("channels", channelled(channels), fake.ChannelsAssumptions, putMany).With(channels),
 		emulated("one-wait", oneWait, fake.OneWaitAssumptions, putMany),
 		emulated("unbatched-headers", unbatchedHeaders, fake.UnbatchedHeadersAssumptions, putMany),
@@ -60,7 +63,8 @@ var BreakEven = lab.Experiment{
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   rawblock.Stages,
 	Rigs: []lab.Rig{
-		spinning("channels", fake.ChannelsAssumptions, channelled(wide).open(putMany)).With(lab.Latency(200*time.Microsecond, 50*time.Microsecond), wide),
+		breakEvenModel,
+		spinning("channels", fake.ChannelsAssumptions, channelled(wide).open(putMany)).With(breakEvenLatency, wide),
 	},
 }
 
