@@ -9,14 +9,15 @@ import (
 
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/internal/aerotest"
 	"latlab.example/aerospike/wire"
 )
 
 // Records whose bins come in any order, or not at all, or beside bins that no
 // column asks for, give the same columns from bytes as from the client's maps.
 func TestColumnsOfIrregularRecords(t *testing.T) {
-	c := start(t, fake.Config{})
-	client := connect(t, c.Addrs()[0])
+	c := aerotest.Start(t, fake.Config{})
+	client := aerotest.Connect(t, c.Addrs()[0])
 	r := rand.New(rand.NewPCG(1, 1))
 	var keys []*as.Key
 	for i := range 500 {

@@ -13,6 +13,7 @@ import (
 	as "github.com/aerospike/aerospike-client-go/v7"
 
 	"latlab.example/aerospike"
+	"latlab.example/aerospike/internal/aerotest"
 )
 
 // The benchmarks here compare two things in one run, turn by turn, against a
@@ -58,9 +59,9 @@ func median(d []time.Duration) float64 {
 func BenchmarkCostPipeline(b *testing.B) {
 	addr, stop := separate(b)
 	defer stop()
-	client := connect(b, addr)
+	client := aerotest.Connect(b, addr)
 	q := query(benchSets, benchKeys)
-	policy := patient()
+	policy := aerotest.Patient()
 	p, err := aerospike.New(aerospike.Options{
 		Namespace: "test", Reader: aerospike.Official{Client: client, Policy: policy}, Mode: aerospike.Single, Form: aerospike.Handles,
 	})
@@ -102,12 +103,12 @@ func BenchmarkCostPipeline(b *testing.B) {
 // part of the client's.
 func BenchmarkCostFake(b *testing.B) {
 	addr, stop := separate(b)
-	client := connect(b, addr)
+	client := aerotest.Connect(b, addr)
 	keys := benchKeysOf(b, query(benchSets, benchKeys))
 	before := cpu(b).all
 	n := 0
 	for b.Loop() {
-		if _, err := client.BatchGet(patient(), keys); err != nil {
+		if _, err := client.BatchGet(aerotest.Patient(), keys); err != nil {
 			b.Fatal(err)
 		}
 		n++
@@ -123,9 +124,9 @@ func BenchmarkCostFake(b *testing.B) {
 func BenchmarkCostReaders(b *testing.B) {
 	addr, stop := separate(b)
 	defer stop()
-	client := connect(b, addr)
+	client := aerotest.Connect(b, addr)
 	keys := benchKeysOf(b, query(benchSets, benchKeys))
-	official, lazy := aerospike.Official{Client: client, Policy: patient()}, aerospike.Lazy{Client: client, Policy: patient()}
+	official, lazy := aerospike.Official{Client: client, Policy: aerotest.Patient()}, aerospike.Lazy{Client: client, Policy: aerotest.Patient()}
 	type side struct {
 		columns func() (*aerospike.Columns, error)
 		used    use

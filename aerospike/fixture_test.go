@@ -2,15 +2,12 @@ package aerospike_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strconv"
 	"testing"
-	"time"
 
 	as "github.com/aerospike/aerospike-client-go/v7"
 	"github.com/aerospike/aerospike-client-go/v7/logger"
-	"go.uber.org/goleak"
 
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/fake"
@@ -96,48 +93,6 @@ func records(t testing.TB, c *fake.Cluster, q aerospike.Query) {
 	}
 }
 
-// start runs a fake for the test and looks for goroutines left behind.
-func start(t testing.TB, cfg fake.Config) *fake.Cluster {
-	t.Helper()
-	leak := goleak.IgnoreCurrent()
-	c, err := fake.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := goleak.Find(leak); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
-}
-
-func connect(t testing.TB, addr string) *as.Client {
-	t.Helper()
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := as.NewClientPolicy()
-	p.TendInterval = 50 * time.Millisecond
-	client, aerr := as.NewClientWithPolicy(p, host, n)
-	if aerr != nil {
-		t.Fatal(aerr)
-	}
-	t.Cleanup(client.Close)
-	if _, aerr := client.WarmUp(20); aerr != nil {
-		t.Fatal(aerr)
-	}
-	return client
-}
-
 // readers are all readers on a client.
 func readers(client *as.Client, p *as.BatchPolicy) map[aerospike.ReaderName]aerospike.Reader {
 	return map[aerospike.ReaderName]aerospike.Reader{
@@ -145,11 +100,4 @@ func readers(client *as.Client, p *as.BatchPolicy) map[aerospike.ReaderName]aero
 		aerospike.UseOperate:  aerospike.Official{Client: client, Policy: p, Operate: true},
 		aerospike.UseLazy:     aerospike.Lazy{Client: client, Policy: p},
 	}
-}
-
-// patient waits longer than any busy test machine makes it.
-func patient() *as.BatchPolicy {
-	p := as.NewBatchPolicy()
-	p.TotalTimeout = 20 * time.Second
-	return p
 }

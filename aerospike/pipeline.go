@@ -60,7 +60,8 @@ type Options struct {
 	Form      Form
 	Columns   []Spec            // of form Typed
 	Limit     int               // reads under way at once; zero is no limit
-	Recorder  *metrics.Recorder // of Stages; nil times nothing
+	Order     Order             // of mode Single; Grouped if empty
+	Recorder  *metrics.Recorder // of Stages, or of a set that begins with them; nil times nothing
 }
 
 // Pipeline answers queries.
@@ -77,6 +78,12 @@ func New(o Options) (*Pipeline, error) {
 	if o.Form == "" {
 		o.Form = FormToggle.Baseline()
 	}
+	if o.Order == "" {
+		o.Order = OrderToggle.Baseline()
+	}
+	if _, err := OrderToggle.Parse(string(o.Order)); err != nil {
+		return nil, fmt.Errorf("aerospike: %w: order: %w", ErrOptions, err)
+	}
 	if _, err := ModeToggle.Parse(string(o.Mode)); err != nil {
 		return nil, fmt.Errorf("aerospike: %w: mode: %w", ErrOptions, err)
 	}
@@ -92,8 +99,8 @@ func New(o Options) (*Pipeline, error) {
 		return nil, fmt.Errorf("aerospike: %w: form %s needs Columns", ErrOptions, Typed)
 	case o.Limit < 0:
 		return nil, fmt.Errorf("aerospike: %w: a limit of %d reads", ErrOptions, o.Limit)
-	case o.Recorder != nil && o.Recorder.Set() != Stages:
-		return nil, fmt.Errorf("aerospike: %w: a recorder of stages %q; make it of aerospike.Stages", ErrOptions, o.Recorder.Set().Name())
+	case o.Recorder != nil && !begins(o.Recorder.Set()):
+		return nil, fmt.Errorf("aerospike: %w: a recorder of stages %q; make it of aerospike.Stages, or of a set that begins with them", ErrOptions, o.Recorder.Set().Name())
 	}
 	if o.Recorder == nil {
 		o.Recorder = metrics.NewRecorder(Stages, metrics.WithSwitch(false))
@@ -110,7 +117,11 @@ func New(o Options) (*Pipeline, error) {
 func (p *Pipeline) Read(ctx context.Context, q Query) (Result, error) {
 	req := p.opt.Recorder.Request()
 	defer req.Finish()
-	at := Span{req: req}
+	return p.ReadAt(ctx, NewSpan(req), q)
+}
+
+// ReadAt is Read within a request of the caller's, timed on its timeline.
+func (p *Pipeline) ReadAt(ctx context.Context, at Span, q Query) (Result, error) {
 	var sets []Set
 	var err error
 	switch p.opt.Mode {
@@ -232,12 +243,21 @@ func (p *Pipeline) single(ctx context.Context, at Span, q Query) ([]Set, error) 
 		}
 	}
 	var t trouble
-	all, err := p.fetch(ctx, at, keys, true)
+	straight := p.opt.Order == Grouped // other rows must be put back in order before they are columns
+	if !straight {
+		m := at.Start()
+		keys = mix(q, keys)
+		at.End(KeyParse, m)
+	}
+	all, err := p.fetch(ctx, at, keys, straight)
 	if t.ends(err) {
 		return nil, err
 	}
 	// A user key alone doesn't say whose row it is: sets share keys.
 	m := at.Start()
+	if !straight {
+		all.rows = unmix(q, all.rows)
+	}
 	sets, parts := make([]Set, len(q)), make([]answer, len(q))
 	from := 0
 	for i, s := range q {

@@ -14,6 +14,7 @@ import (
 
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/internal/aerotest"
 	"latlab.example/common/emu"
 	"latlab.example/common/metrics"
 )
@@ -21,13 +22,18 @@ import (
 // pipelines calls f with every mode, reader and form.
 func pipelines(t *testing.T, client *as.Client, f func(name string, o aerospike.Options)) {
 	t.Helper()
-	for name, reader := range readers(client, patient()) {
+	for name, reader := range readers(client, aerotest.Patient()) {
 		for _, mode := range aerospike.ModeToggle.Levels() {
 			for _, form := range aerospike.FormToggle.Levels() {
 				f(fmt.Sprintf("%s, %s, %s", name, mode, form), aerospike.Options{
 					Namespace: "test", Reader: reader, Mode: mode, Form: form, Columns: specs,
 				})
 			}
+		}
+		for _, form := range aerospike.FormToggle.Levels() {
+			f(fmt.Sprintf("%s, mixed, %s", name, form), aerospike.Options{
+				Namespace: "test", Reader: reader, Mode: aerospike.Single, Order: aerospike.Mixed, Form: form, Columns: specs,
+			})
 		}
 	}
 }
@@ -97,10 +103,10 @@ func check(t *testing.T, name string, q aerospike.Query, r aerospike.Result, fai
 func TestEveryWayGivesTheSame(t *testing.T) {
 	for _, cfg := range []fake.Config{{}, {Nodes: 3, Replicas: 2}, {Shuffle: true}, {Nodes: 3, Shuffle: true, Block: 2000}} {
 		t.Run(fmt.Sprintf("%d nodes, shuffle %v", max(cfg.Nodes, 1), cfg.Shuffle), func(t *testing.T) {
-			c := start(t, cfg)
+			c := aerotest.Start(t, cfg)
 			q := query(5, 40)
 			records(t, c, q)
-			client := connect(t, c.Addrs()[0])
+			client := aerotest.Connect(t, c.Addrs()[0])
 			var first uint64
 			pipelines(t, client, func(name string, o aerospike.Options) {
 				p, err := aerospike.New(o)
@@ -134,10 +140,10 @@ func TestPartialFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, fake.Config{Nodes: 3, Faults: faults, Waiter: emu.Spin})
+	c := aerotest.Start(t, fake.Config{Nodes: 3, Faults: faults, Waiter: emu.Spin})
 	q := query(4, 60)
 	records(t, c, q)
-	client := connect(t, c.Addrs()[0])
+	client := aerotest.Connect(t, c.Addrs()[0])
 	sums := map[uint64][]string{}
 	pipelines(t, client, func(name string, o aerospike.Options) {
 		p, err := aerospike.New(o)
@@ -192,9 +198,9 @@ func TestRandomFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run("", func(t *testing.T) {
-			c := start(t, fake.Config{Nodes: 1 + seed%3, Seed: uint64(seed), Shuffle: seed%2 == 0, Faults: faults, Waiter: emu.Spin})
+			c := aerotest.Start(t, fake.Config{Nodes: 1 + seed%3, Seed: uint64(seed), Shuffle: seed%2 == 0, Faults: faults, Waiter: emu.Spin})
 			records(t, c, q)
-			client := connect(t, c.Addrs()[0])
+			client := aerotest.Connect(t, c.Addrs()[0])
 			p := as.NewBatchPolicy()
 			p.SocketTimeout, p.TotalTimeout = 5*time.Millisecond, 20*time.Millisecond
 			names := aerospike.ReaderToggle.Levels()
@@ -231,10 +237,10 @@ func TestRandomFaults(t *testing.T) {
 
 // Timelines are sound in every mode, and have the stages that exist there.
 func TestStages(t *testing.T) {
-	c := start(t, fake.Config{})
+	c := aerotest.Start(t, fake.Config{})
 	q := query(3, 10)
 	records(t, c, q)
-	client := connect(t, c.Addrs()[0])
+	client := aerotest.Connect(t, c.Addrs()[0])
 	base := []metrics.Stage{aerospike.KeyParse, aerospike.IO, aerospike.IntoObject, aerospike.Merge}
 	straight := []metrics.Stage{aerospike.KeyParse, aerospike.IO, aerospike.ToColumns, aerospike.Merge} // no rows on the way
 	spawned := []metrics.Stage{aerospike.Setup, aerospike.ScheduleDelay, aerospike.ResumeDelay}
@@ -257,7 +263,7 @@ func TestStages(t *testing.T) {
 	} {
 		var lines []metrics.Timeline
 		rec := metrics.NewRecorder(aerospike.Stages, metrics.WithSwitch(true), metrics.WithTimelines(func(tl metrics.Timeline) { lines = append(lines, tl) }))
-		var reader aerospike.Reader = aerospike.Lazy{Client: client, Policy: patient()}
+		var reader aerospike.Reader = aerospike.Lazy{Client: client, Policy: aerotest.Patient()}
 		if test.pool {
 			pool := aerospike.NewExecutor(reader, 2)
 			defer pool.Close()
@@ -354,6 +360,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{Reader: reader},
 		{Namespace: "test", Reader: reader, Mode: "all"},
 		{Namespace: "test", Reader: reader, Form: "xml"},
+		{Namespace: "test", Reader: reader, Order: "random"},
 		{Namespace: "test", Reader: reader, Form: aerospike.Typed},
 		{Namespace: "test", Reader: reader, Limit: -1},
 		{Namespace: "test", Reader: reader, Recorder: other},
@@ -367,11 +374,11 @@ func TestOptionsThatCannotBe(t *testing.T) {
 // A bin that isn't of its column's kind is an error that names it, with either
 // reader; an unknown namespace names a code.
 func TestErrorsSayWhat(t *testing.T) {
-	c := start(t, fake.Config{})
+	c := aerotest.Start(t, fake.Config{})
 	q := query(1, 5)
 	records(t, c, q)
-	client := connect(t, c.Addrs()[0])
-	for name, reader := range readers(client, patient()) {
+	client := aerotest.Connect(t, c.Addrs()[0])
+	for name, reader := range readers(client, aerotest.Patient()) {
 		for _, kind := range []aerospike.Kind{aerospike.Floats, aerospike.Texts} {
 			p, err := aerospike.New(aerospike.Options{
 				Namespace: "test", Reader: reader, Form: aerospike.Typed, Columns: []aerospike.Spec{{Bin: "i0", Kind: kind}},
@@ -401,10 +408,10 @@ func TestErrorsSayWhat(t *testing.T) {
 
 // Projections leave the other bins out.
 func TestBins(t *testing.T) {
-	c := start(t, fake.Config{})
+	c := aerotest.Start(t, fake.Config{})
 	q := query(1, 5)
 	records(t, c, q)
-	client := connect(t, c.Addrs()[0])
+	client := aerotest.Connect(t, c.Addrs()[0])
 	for _, reader := range []aerospike.Reader{
 		aerospike.Official{Client: client, Bins: []string{"i1", "s0"}},
 		aerospike.Official{Client: client, Bins: []string{"i1", "s0"}, Operate: true},

@@ -18,9 +18,26 @@ const (
 )
 
 // Stages are the study's names, in its order.
-var Stages = metrics.NewStageSet("aerospike",
-	"key_parse", "limiter_wait", "schedule_delay", "io", "into_object", "spawn_blocking_delay",
-	"resume_delay", "to_map", "to_columns", "merge", "setup")
+var Stages = metrics.NewStageSet("aerospike", StageNames()...)
+
+// StageNames are the names of Stages, for sets that begin with them: a service
+// around a pipeline may have stages of its own after them.
+func StageNames() []string {
+	return []string{
+		"key_parse", "limiter_wait", "schedule_delay", "io", "into_object", "spawn_blocking_delay",
+		"resume_delay", "to_map", "to_columns", "merge", "setup",
+	}
+}
+
+// begins says whether the set's first stages are those of Stages.
+func begins(set *metrics.StageSet) bool {
+	for i, name := range StageNames() {
+		if i >= set.Len() || set.Stage(metrics.Stage(i)) != name {
+			return false
+		}
+	}
+	return true
+}
 
 // Span is where a part of a request is timed: its timeline and line of
 // execution. The zero Span times nothing.
@@ -28,6 +45,9 @@ type Span struct {
 	req   *metrics.Request
 	track metrics.Track
 }
+
+// NewSpan is the first line of execution of a request, which may be nil.
+func NewSpan(req *metrics.Request) Span { return Span{req: req} }
 
 // Start returns the present moment, or zero when nothing is timed.
 func (s Span) Start() metrics.Mark { return s.req.Start() }

@@ -41,6 +41,7 @@ var (
 	// ExecutorToggle is the number of workers that reads are handed to; zero is
 	// none: the reading goroutine calls the client itself.
 	ExecutorToggle = metrics.NewToggle("executor", 0, 4, 16)
+	OrderToggle    = metrics.NewToggle("order", Grouped, Mixed)
 	// LimitToggle is the number of reads under way at once; zero is no limit.
 	LimitToggle = metrics.NewToggle("limit", 0, 4)
 )

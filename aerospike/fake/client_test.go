@@ -3,62 +3,18 @@ package fake_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
 
 	as "github.com/aerospike/aerospike-client-go/v7"
 	"github.com/aerospike/aerospike-client-go/v7/types"
-	"go.uber.org/goleak"
 
 	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/internal/aerotest"
 	"latlab.example/common/lab/labtest"
 )
-
-// connect makes a client for a cluster's first address.
-func connect(t *testing.T, addr string) *as.Client {
-	t.Helper()
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := as.NewClientPolicy()
-	p.TendInterval = 20 * time.Millisecond
-	client, aerr := as.NewClientWithPolicy(p, host, n)
-	if aerr != nil {
-		t.Fatal(aerr)
-	}
-	t.Cleanup(client.Close)
-	return client
-}
-
-// start runs a cluster for the test, and looks for goroutines left behind.
-func start(t *testing.T, cfg fake.Config) *fake.Cluster {
-	t.Helper()
-	leak := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		if err := goleak.Find(leak); err != nil {
-			t.Error(err)
-		}
-	})
-	c, err := fake.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
-}
 
 // Variables of a real server. Tests write under their own sets and clean up.
 const (
@@ -79,8 +35,8 @@ func TestClient(t *testing.T) {
 		{"three nodes, shuffled", fake.Config{Nodes: 3, Shuffle: true, Block: 4096}},
 	} {
 		t.Run(target.name, func(t *testing.T) {
-			c := start(t, target.cfg)
-			client := connect(t, c.Addrs()[0])
+			c := aerotest.Start(t, target.cfg)
+			client := aerotest.Connect(t, c.Addrs()[0])
 			if got, want := len(client.GetNodes()), max(target.cfg.Nodes, 1); got != want {
 				t.Fatalf("the client sees %d nodes, want %d", got, want)
 			}
@@ -96,7 +52,7 @@ func TestClient(t *testing.T) {
 		if ns == "" {
 			ns = "test"
 		}
-		exercise(t, connect(t, addr), ns)
+		exercise(t, aerotest.Connect(t, addr), ns)
 	})
 }
 

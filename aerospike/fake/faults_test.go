@@ -15,6 +15,7 @@ import (
 	"github.com/aerospike/aerospike-client-go/v7/types"
 
 	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/internal/aerotest"
 	"latlab.example/aerospike/wire"
 	"latlab.example/common/emu"
 	"latlab.example/common/emu/sleepcheck"
@@ -60,9 +61,9 @@ func TestFaultsActOnSchedule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := start(t, fake.Config{Faults: faults, Waiter: emu.Spin})
+			c := aerotest.Start(t, fake.Config{Faults: faults, Waiter: emu.Spin})
 			keys := load(t, c, 10)
-			client := connect(t, c.Addrs()[0])
+			client := aerotest.Connect(t, c.Addrs()[0])
 			p := as.NewBatchPolicy()
 			p.MaxRetries = 1
 			p.TotalTimeout = 10 * time.Second
@@ -101,9 +102,9 @@ func until(t *testing.T, what string, ok func() bool) {
 }
 
 func TestTheClusterChanges(t *testing.T) {
-	c := start(t, fake.Config{Nodes: 3, Replicas: 2})
+	c := aerotest.Start(t, fake.Config{Nodes: 3, Replicas: 2})
 	keys := load(t, c, 300)
-	client := connect(t, c.Addrs()[0])
+	client := aerotest.Connect(t, c.Addrs()[0])
 	whole := func() bool {
 		recs, err := client.BatchGet(nil, keys)
 		if err != nil {
@@ -149,9 +150,9 @@ func TestTheClusterChanges(t *testing.T) {
 }
 
 func TestMisses(t *testing.T) {
-	c := start(t, fake.Config{Misses: 0.3, Seed: 5})
+	c := aerotest.Start(t, fake.Config{Misses: 0.3, Seed: 5})
 	keys := load(t, c, 2000)
-	client := connect(t, c.Addrs()[0])
+	client := aerotest.Connect(t, c.Addrs()[0])
 	count := func() (missed int) {
 		recs, err := client.BatchGet(nil, keys)
 		if err != nil {
@@ -175,9 +176,9 @@ func TestMisses(t *testing.T) {
 
 // A request takes its costs, and one worker serves one request at a time.
 func TestCosts(t *testing.T) {
-	c := start(t, fake.Config{Request: 2 * time.Millisecond, Key: 100 * time.Microsecond, RoundTrip: time.Millisecond, Workers: 1, Waiter: emu.Spin})
+	c := aerotest.Start(t, fake.Config{Request: 2 * time.Millisecond, Key: 100 * time.Microsecond, RoundTrip: time.Millisecond, Workers: 1, Waiter: emu.Spin})
 	keys := load(t, c, 10)
-	client := connect(t, c.Addrs()[0])
+	client := aerotest.Connect(t, c.Addrs()[0])
 	began := time.Now()
 	const calls = 4
 	done := make(chan error, calls)
@@ -207,7 +208,7 @@ func TestCosts(t *testing.T) {
 // What isn't understood closes the connection or is answered with a code; the
 // cluster goes on.
 func TestHostileBytes(t *testing.T) {
-	c := start(t, fake.Config{})
+	c := aerotest.Start(t, fake.Config{})
 	frame := func(body []byte) []byte {
 		return append(wire.AppendFrame(nil, wire.TypeMessage, len(body)), body...)
 	}
@@ -252,13 +253,13 @@ func TestHostileBytes(t *testing.T) {
 		}
 	}
 	load(t, c, 1)
-	exercise(t, connect(t, c.Addrs()[0]), "test")
+	exercise(t, aerotest.Connect(t, c.Addrs()[0]), "test")
 }
 
 // A large reply comes in frames of at most the block size.
 func TestBlocks(t *testing.T) {
 	const block = 4096
-	c := start(t, fake.Config{Block: block})
+	c := aerotest.Start(t, fake.Config{Block: block})
 	var b wire.Batch
 	for i, k := range load(t, c, 1800) {
 		b.Rows = append(b.Rows, wire.BatchRow{
@@ -331,7 +332,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
-	client := connect(t, first)
+	client := aerotest.Connect(t, first)
 	if n := len(client.GetNodes()); n != 2 {
 		t.Errorf("%d nodes, want 2 (%s, %s)", n, first, second)
 	}
