@@ -30,7 +30,7 @@ func SweepText(w io.Writer, s Sweep) error {
 	arms := sweep.Judged(first.Analysis)
 	head := []string{s.Param.Name, "baseline " + first.Analysis.Unit.Name}
 	for _, a := range arms {
-		head = append(head, armName(first.Set, a.Arm))
+		head = append(head, short(a.Arm, first.Set.Rows[0].Arm))
 	}
 	rows := [][]string{head}
 	for _, p := range s.Points {
@@ -44,7 +44,7 @@ func SweepText(w io.Writer, s Sweep) error {
 	if s.Asked {
 		out.WriteString("\n")
 		for _, f := range s.Flips {
-			out.WriteString(wrap(label("flip"), armName(first.Set, f.Arm)+": "+f.Flip.String()))
+			out.WriteString(wrap(label("flip"), short(f.Arm, first.Set.Rows[0].Arm)+": "+f.Flip.String()))
 		}
 		if len(s.Flips) == 0 {
 			out.WriteString(wrap(label("flip"), fmt.Sprintf("none from %s to %s", first.Text, s.Points[len(s.Points)-1].Text)))
@@ -65,7 +65,7 @@ func TornadoText(w io.Writer, set runner.Set, all []sweep.Tornado) error {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		fmt.Fprintf(&out, "%s: %s %s against the baseline\n", armName(set, t.Arm), t.Unit.Name, Percent(t.Base))
+		fmt.Fprintf(&out, "%s: %s %s against the baseline\n", short(t.Arm, set.Rows[0].Arm), t.Unit.Name, Percent(t.Base))
 		rows := [][]string{{"parameter", "from", "to", "effect at from", "at to", "swing", "source"}}
 		for _, b := range t.Bars {
 			rows = append(rows, []string{
@@ -102,16 +102,6 @@ func sweepAssumptions(out *bytes.Buffer, s runner.Set) {
 			out.WriteString(wrap(label("assumes"), a))
 		}
 	}
-}
-
-// armName is where the arm differs from the baseline.
-func armName(s runner.Set, a lab.Arm) string {
-	var parts []string
-	for _, name := range s.Rows[0].Arm.Differs(a) {
-		l, _ := a.Level(name)
-		parts = append(parts, name+"="+l)
-	}
-	return strings.Join(parts, " ")
 }
 
 // baseline is the baseline's figure.

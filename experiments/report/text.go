@@ -27,6 +27,7 @@ func Text(w io.Writer, r Run) error {
 		p.stages(t)
 		p.assumptions(t)
 	}
+	p.crossed()
 	p.refused()
 	p.foot()
 	_, err := w.Write(p.out.Bytes())

@@ -15,6 +15,7 @@ type Analysis struct {
 	Floor   float64      // the noise floor as a share; infinite if unknown
 	Blocks  int          // that were paired
 	Tables  []Table      // one a provenance, modelled first; none without rows
+	Crossed Crossed      // empty unless factors were varied together
 }
 
 // Table has the arms of one provenance.
@@ -51,6 +52,7 @@ func Analyse(set runner.Set) Analysis {
 			a.Tables = append(a.Tables, t)
 		}
 	}
+	a.Crossed = crossed(set, a.Unit)
 	return a
 }
 
