@@ -20,6 +20,7 @@ type jsonRun struct {
 	Planned     int           `json:"planned_blocks"`
 	Interrupted bool          `json:"interrupted"`
 	OverBudget  bool          `json:"over_budget"`
+	Narrow      bool          `json:"narrow"`
 	Unit        string        `json:"unit"` // of effects, p-values and the noise floor
 	NoiseFloor  *float64      `json:"noise_floor"`
 	Arms        []jsonArm     `json:"arms"`
@@ -81,7 +82,7 @@ func newJSON(r Run) jsonRun {
 	s := r.Set
 	out := jsonRun{
 		Experiment: s.Experiment.Name, Rig: s.Rig.Name(), Kind: s.Rig.Kind().String(), Rule: s.Experiment.Rule.String(),
-		Seed: s.Config.Seed, Blocks: s.Blocks, Planned: s.Config.Blocks, Interrupted: s.Interrupted, OverBudget: s.OverBudget,
+		Seed: s.Config.Seed, Blocks: s.Blocks, Planned: s.Config.Blocks, Interrupted: s.Interrupted, OverBudget: s.OverBudget, Narrow: s.Narrow,
 		Unit: r.Analysis.Unit.Name, NoiseFloor: finite(r.Analysis.Floor),
 		Arms: []jsonArm{}, Refused: []jsonRefused{}, Files: append([]string{}, r.Files...),
 	}

@@ -68,6 +68,9 @@ func (p *page) head() {
 	if s.Interrupted {
 		p.fieldf("", "interrupted: only complete blocks are paired")
 	}
+	if s.Narrow {
+		p.fieldf("", "stopped early: the intervals are as narrow as was asked for")
+	}
 	if s.OverBudget {
 		part := ""
 		if p.Shared {

@@ -8,6 +8,7 @@ import (
 	"latlab.example/common/lab"
 	"latlab.example/common/metrics"
 	"latlab.example/experiments/runner"
+	"latlab.example/experiments/stats"
 )
 
 // Meta is the content of a result's JSON file. Times are in nanoseconds unless
@@ -29,10 +30,18 @@ type Meta struct {
 	Min         time.Duration     `json:"min_ns"` // of a trial
 	Interrupted bool              `json:"interrupted"`
 	OverBudget  bool              `json:"over_budget"`
+	Narrow      bool              `json:"narrow"`         // ended early, since intervals were narrow enough
 	Host        *host.Fingerprint `json:"host,omitempty"` // of wall-clock rigs
 	HostID      string            `json:"host_id,omitempty"`
-	Arms        []Arm             `json:"arms"`
-	Refused     []Refused         `json:"refused"`
+	// What the run's figures are, and what it judged; none in files of before this
+	// was recorded.
+	Units    []Unit    `json:"units,omitempty"`
+	Unit     string    `json:"unit,omitempty"`     // of the noise floor, and what the rule judges first
+	Baseline string    `json:"baseline,omitempty"` // the arm that the others differ from
+	Floor    *float64  `json:"noise_floor"`        // a share; null if unknown
+	AA       Interval  `json:"aa_ratio"`           // of the A/A control to its twin
+	Arms     []Arm     `json:"arms"`
+	Refused  []Refused `json:"refused"`
 }
 
 // Arm is one arm's part of Meta.
@@ -44,6 +53,8 @@ type Arm struct {
 	Trials      []Trial           `json:"trials"`
 	Path        []metrics.Row     `json:"critical_path,omitempty"`
 	Stages      *metrics.Snapshot `json:"stages,omitempty"`
+	Effect      *Effect           `json:"effect,omitempty"`   // none for the baseline
+	Timeline    *Timeline         `json:"timeline,omitempty"` // of one operation
 }
 
 // Trial is one trial's part of Meta.
@@ -72,8 +83,19 @@ func newMeta(set runner.Set, p lab.Provenance, b Build) (Meta, error) {
 		Rig: set.Rig.Name(), Kind: set.Rig.Kind().String(), Provenance: p.String(),
 		Build: b, Start: set.Start.UTC(), Took: set.Took,
 		Seed: set.Config.Seed, Blocks: set.Blocks, Planned: set.Config.Blocks, Min: set.Config.Min,
-		Interrupted: set.Interrupted, OverBudget: set.OverBudget,
+		Interrupted: set.Interrupted, OverBudget: set.OverBudget, Narrow: set.Narrow,
 		Arms: []Arm{}, Refused: []Refused{},
+	}
+	judged := stats.Analyse(set)
+	m.Units, m.Unit, m.Baseline = newUnits(set.Experiment.AllUnits()), judged.Unit.Name, set.Rows[0].Arm.String()
+	m.Floor, m.AA = finite(judged.Floor), newInterval(judged.Control)
+	effects := make(map[string]*Effect)
+	for _, t := range judged.Tables {
+		for _, r := range t.Rows {
+			if r.Effect != nil {
+				effects[r.Arm.String()] = newEffect(r.Effect)
+			}
+		}
 	}
 	for _, r := range set.Rows {
 		if r.Refused != nil {
@@ -89,6 +111,9 @@ func newMeta(set runner.Set, p lab.Provenance, b Build) (Meta, error) {
 		if err != nil {
 			return Meta{}, err
 		}
+		if !r.Control {
+			a.Effect = effects[a.Arm]
+		}
 		m.Arms = append(m.Arms, a)
 	}
 	return m, nil
@@ -98,6 +123,7 @@ func newArm(r runner.Row) (Arm, error) {
 	a := Arm{
 		Arm: r.Arm.String(), Control: r.Control,
 		Assumptions: append([]string{}, r.Stamp.Assumptions...), Calibration: r.Stamp.Calibration,
+		Timeline: newTimeline(r.Typical),
 	}
 	for _, t := range r.Trials {
 		a.Trials = append(a.Trials, Trial{

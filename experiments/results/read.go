@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -20,15 +21,27 @@ var ErrFile = errors.New("not a latlab result file")
 type Config struct {
 	Provenance            lab.Provenance
 	Rig, Host, Experiment string
+	// Plain says that no latlab run wrote the file: it is the output of go test
+	// -bench, of which nothing is known. Its Provenance is the careful one.
+	Plain bool
+}
+
+// Origin is the provenance in words: modelled, measured, or unknown.
+func (c Config) Origin() string {
+	if c.Plain {
+		return "unknown"
+	}
+	return c.Provenance.String()
 }
 
 // File is a result file that was read.
 type File struct {
 	Path   string
 	Config Config
-	Units  []lab.Unit // that have a Unit line, in the file's order
+	Units  []lab.Unit // that have a Unit line; of a plain file all, perhaps without a direction
 	Names  []string   // of benchmarks, in the file's order
 	values map[key][]float64
+	plain  bool // results without a provenance are taken
 }
 
 type key struct{ name, unit string }
@@ -42,18 +55,26 @@ func (f File) Sample(name string, u lab.Unit) stats.Sample {
 // ReadFile reads a result file. All its results must be of one configuration.
 // The error wraps ErrFile, stats.ErrMixed if the file holds both provenances, or
 // is that of the file system.
-func ReadFile(path string) (File, error) {
+func ReadFile(path string) (File, error) { return open(path, false) }
+
+// ReadAnyFile reads a result file or the output of go test -bench. The error is
+// that of ReadFile.
+func ReadAnyFile(path string) (File, error) { return open(path, true) }
+
+func open(path string, plain bool) (File, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return File{}, err
 	}
 	defer r.Close()
-	return Read(r, path)
+	return read(r, path, plain)
 }
 
 // Read is ReadFile for any reader; path names it in errors.
-func Read(r io.Reader, path string) (File, error) {
-	f := File{Path: path, values: make(map[key][]float64)}
+func Read(r io.Reader, path string) (File, error) { return read(r, path, false) }
+
+func read(r io.Reader, path string, plain bool) (File, error) {
+	f := File{Path: path, values: make(map[key][]float64), plain: plain}
 	lines := benchfmt.NewReader(r, path)
 	for lines.Scan() {
 		switch rec := lines.Result().(type) {
@@ -76,14 +97,18 @@ func Read(r io.Reader, path string) (File, error) {
 	return f, nil
 }
 
+// declare gives the place of a unit in Units.
+func (f *File) declare(name string) int {
+	i := slices.IndexFunc(f.Units, func(u lab.Unit) bool { return u.Name == name })
+	if i < 0 {
+		i = len(f.Units)
+		f.Units = append(f.Units, lab.Unit{Name: name})
+	}
+	return i
+}
+
 func (f *File) unit(m *benchfmt.UnitMetadata) {
-	i := 0
-	for i < len(f.Units) && f.Units[i].Name != m.Unit {
-		i++
-	}
-	if i == len(f.Units) {
-		f.Units = append(f.Units, lab.Unit{Name: m.Unit})
-	}
+	i := f.declare(m.Unit)
 	switch m.Key + "=" + m.Value {
 	case "better=lower":
 		f.Units[i].Better = lab.Down
@@ -101,6 +126,12 @@ func (f *File) add(r *benchfmt.Result) error {
 	case lab.Measured.String():
 		c.Provenance = lab.Measured
 	case lab.Modelled.String():
+	case "":
+		if f.plain {
+			c = Config{Plain: true, Experiment: r.GetConfig("pkg")}
+			break
+		}
+		fallthrough
 	default:
 		return fmt.Errorf("%s:%d: %w: provenance is %q; name a .txt file that `latlab run` wrote", f.Path, line, ErrFile, p)
 	}
@@ -115,6 +146,9 @@ func (f *File) add(r *benchfmt.Result) error {
 	name := r.Name.String() // benchfmt leaves out "Benchmark"
 	seen := false
 	for _, v := range r.Values {
+		if c.Plain {
+			f.declare(v.Unit)
+		}
 		k := key{name, v.Unit}
 		seen = seen || len(f.values[k]) > 0
 		f.values[k] = append(f.values[k], v.Value)

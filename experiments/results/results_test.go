@@ -29,6 +29,11 @@ var testHost = host.Fingerprint{OS: "test"}
 
 func run(t *testing.T, e lab.Experiment, rig string, seed uint64, blocks int) runner.Set {
 	t.Helper()
+	return runSet(t, e, rig, seed, blocks)
+}
+
+func runSet(t testing.TB, e lab.Experiment, rig string, seed uint64, blocks int) runner.Set {
+	t.Helper()
 	r, err := e.Rig(rig)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +42,7 @@ func run(t *testing.T, e lab.Experiment, rig string, seed uint64, blocks int) ru
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := runner.Run(t.Context(), runner.Config{Seed: seed, Blocks: blocks, Budget: time.Hour, Host: testHost}, e, r, arms)
+	s, err := runner.Run(context.Background(), runner.Config{Seed: seed, Blocks: blocks, Budget: time.Hour, Host: testHost}, e, r, arms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +70,7 @@ func TestWriteThenRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Config{lab.Modelled, "model", "virtual-time", "toy/speed"}); f.Config != want {
+	if want := (Config{Provenance: lab.Modelled, Rig: "model", Host: "virtual-time", Experiment: "toy/speed"}); f.Config != want {
 		t.Errorf("config %+v; want %+v", f.Config, want)
 	}
 	if want := toy.Speed.AllUnits(); !reflect.DeepEqual(f.Units, want) {

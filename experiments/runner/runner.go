@@ -27,6 +27,10 @@ type Config struct {
 	Min    time.Duration    // of a trial, in the rig's own time
 	Budget time.Duration    // wall time of the whole run; one block is run in any case
 	Host   host.Fingerprint // demanded by rigs in wall-clock time
+	// Enough, if not nil, is asked after each block whether the figures are narrow
+	// enough to stop. It must go by the width of intervals, never by a verdict or a
+	// p-value: who stops when an effect shows will see effects that aren't there.
+	Enough func(Set) bool
 	// Progress, if not nil, is called on Run's goroutine after each trial.
 	Progress func(Progress)
 }
@@ -110,6 +114,10 @@ func (x *run) blocks(ctx context.Context) {
 		from := time.Now()
 		x.block(ctx, b)
 		longest = max(longest, time.Since(from))
+		if c := x.Config.Enough; c != nil && x.Blocks == b+1 && b+1 < x.Config.Blocks && c(x.Set) {
+			x.Narrow = true
+			return
+		}
 	}
 }
 
@@ -130,10 +138,19 @@ func (x *run) block(ctx context.Context, b int) {
 		if ctx.Err() != nil {
 			return
 		}
-		if x.sessions[i] == nil {
+		s := x.sessions[i]
+		if s == nil {
 			continue
 		}
-		t, err := x.trial(ctx, x.sessions[i], seeds[i])
+		var some thinned
+		if b == warmUp { // what is counted pays nothing for pictures
+			s.KeepTimelines(some.add)
+		}
+		t, err := x.trial(ctx, s, seeds[i])
+		if b == warmUp {
+			s.KeepTimelines(nil)
+			x.Rows[i].Typical = some.median()
+		}
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return

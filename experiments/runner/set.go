@@ -23,6 +23,7 @@ type Set struct {
 
 	Interrupted bool // the context was cancelled
 	OverBudget  bool // the budget was spent before all blocks were run
+	Narrow      bool // Config.Enough said so before all blocks were run
 }
 
 // Row is an arm's share of a set.
@@ -32,6 +33,9 @@ type Row struct {
 	Stamp   lab.Stamp // provenance and what goes with it; zero if the row was never opened
 	Trials  []Trial   // in the order of blocks; none if the row was refused
 	Refused error     // why there are no figures, or nil
+	// Typical is the timeline of one operation of the uncounted warm-up: the one
+	// with the median time of some. Its Set is nil if the subject makes none.
+	Typical metrics.Timeline
 }
 
 // Trial is one counted trial of a row.

@@ -117,3 +117,21 @@ func (t Table) correct() {
 		judged[i].Holm = corrected
 	}
 }
+
+// Within says that the interval of the control and of every judged effect reaches
+// no further from its middle than this share, in the analysis' unit. It looks at
+// widths alone, so a run may end when it is true.
+func (a Analysis) Within(share float64) bool {
+	narrow := func(i lab.Interval) bool { return !unbounded(i) && i.Hi <= i.Mid*(1+share) && i.Lo >= i.Mid*(1-share) }
+	if !narrow(a.Control) {
+		return false
+	}
+	for _, t := range a.Tables {
+		for _, r := range t.Rows {
+			if e := r.Effect; e != nil && e.Judged && !narrow(e.Ratios[a.Unit.Name]) {
+				return false
+			}
+		}
+	}
+	return true
+}

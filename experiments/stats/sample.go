@@ -85,6 +85,15 @@ func Compare(a, b Sample) (Comparison, error) {
 	return Comparison{A: a.Summarize(), B: b.Summarize(), P: pValue(a.Unit, a.Values, b.Values)}, nil
 }
 
+// Across sets two samples of one unit and different provenance side by side. P is
+// NaN: a model's scatter says nothing about a host's. The error wraps ErrUnits.
+func Across(a, b Sample) (Comparison, error) {
+	if a.Unit != b.Unit {
+		return Comparison{}, fmt.Errorf("%q against %q: %w; compare figures of one unit", a.Unit.Name, b.Unit.Name, ErrUnits)
+	}
+	return Comparison{A: a.Summarize(), B: b.Summarize(), P: math.NaN()}, nil
+}
+
 // pValue is NaN where a sample is empty.
 func pValue(u lab.Unit, a, b []float64) float64 {
 	switch {

@@ -28,6 +28,7 @@ type runFlags struct {
 	seed        uint64
 	out, dir    string
 	json        bool
+	precision   float64
 	sweep       string
 	untilFlip   bool
 	tornado     bool
@@ -81,6 +82,7 @@ measured, with exit code 130, 143 or 129.`,
 	flags.StringVar(&f.out, "out", "results", "folder for result files")
 	flags.StringVar(&f.dir, "dir", "", "existing folder where rigs on a real file make their nameless file; sets "+lab.DirVariable)
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	flags.Float64Var(&f.precision, "precision", 0, "percent: end once every judged interval, and the control's, reaches no further from its middle; --blocks is then the most")
 	flags.StringVar(&f.sweep, "sweep", "", "parameter=a..b: run a model at values between; nothing is written")
 	flags.BoolVar(&f.untilFlip, "until-flip", false, "with --sweep: find where a verdict changes")
 	flags.BoolVar(&f.tornado, "tornado", false, "run a model with each parameter at both ends of its range; nothing is written")
@@ -94,6 +96,8 @@ func (f runFlags) check() error {
 		return usagef("--blocks %d: want at least 1", f.blocks)
 	case f.given("min") && f.min <= 0:
 		return usagef("--min %v: want a time above 0", f.min)
+	case f.given("precision") && !(f.precision > 0 && f.precision < 100):
+		return usagef("--precision %g: want a percentage above 0 and under 100", f.precision)
 	case f.budget <= 0:
 		return usagef("--budget %v: want a time above 0", f.budget)
 	}
@@ -245,6 +249,9 @@ func (f runFlags) finish(e env, runs []report.Run, h host.Fingerprint) error {
 
 func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budget time.Duration, shared bool, h host.Fingerprint) (report.Run, error) {
 	c := runner.Config{Seed: f.seed, Blocks: f.blocks, Min: f.min, Budget: budget, Host: h}
+	if f.precision > 0 {
+		c.Enough = func(s runner.Set) bool { return stats.Analyse(s).Within(f.precision / 100) }
+	}
 	if c.Min == 0 {
 		c.Min = 100 * time.Millisecond
 		if j.rig.Kind() == lab.KindReal {
