@@ -11,7 +11,9 @@ import (
 
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/study"
 	"latlab.example/aerospike/wire"
+	"latlab.example/common/lab"
 )
 
 func TestMain(m *testing.M) {
@@ -20,6 +22,7 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
+	lab.Main(study.Experiments...)
 	os.Exit(m.Run())
 }
 

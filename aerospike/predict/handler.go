@@ -121,7 +121,7 @@ func (s *Service) predict(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	q := records.Ask(s.opt.Prefix, ask.Sets, ask.Keys, ask.Hits, ask.Seed)
+	q := s.query(ask)
 	at.End(aerospike.KeyParse, m)
 	res, err := s.pipelines[choice{ask.Mode, ask.Reader, ask.Form}].ReadAt(r.Context(), at, q)
 	var a Answer
@@ -146,6 +146,28 @@ func (s *Service) predict(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body) // the caller is gone, which its side knows
 }
+
+// query is what the request stands for: a body that names its keys. The last ones
+// are kept, so that naming them isn't a part of every request.
+func (s *Service) query(a Ask) aerospike.Query {
+	is := Ask{Sets: a.Sets, Keys: a.Keys, Hits: a.Hits, Seed: a.Seed}
+	s.mu.Lock()
+	q, ok := s.queries[is]
+	s.mu.Unlock()
+	if ok {
+		return q
+	}
+	q = records.Ask(s.opt.Prefix, a.Sets, a.Keys, a.Hits, a.Seed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queries) == keptQueries {
+		clear(s.queries)
+	}
+	s.queries[is] = q
+	return q
+}
+
+const keptQueries = 64
 
 // judge counts the records, or scores the candidates.
 func (s *Service) judge(r *http.Request, at aerospike.Span, ask Ask, res aerospike.Result, a *Answer) error {

@@ -63,9 +63,10 @@ type Service struct {
 	scorer    *scorer
 	mux       *http.ServeMux
 
-	mu    sync.Mutex
-	calls map[string]*call // guarded by mu: requests from within the process, by name
-	next  int              // guarded by mu: of names
+	mu      sync.Mutex
+	calls   map[string]*call        // guarded by mu: requests from within the process, by name
+	next    int                     // guarded by mu: of names
+	queries map[Ask]aerospike.Query // guarded by mu: see query
 }
 
 // New makes a service. Close it.
@@ -98,7 +99,7 @@ func New(o Options) (*Service, error) {
 			slots = runtime.GOMAXPROCS(0)
 		}
 	}
-	s := &Service{opt: o, pipelines: map[choice]*aerospike.Pipeline{}, scorer: newScorer(model, slots), mux: http.NewServeMux(), calls: map[string]*call{}}
+	s := &Service{opt: o, pipelines: map[choice]*aerospike.Pipeline{}, scorer: newScorer(model, slots), mux: http.NewServeMux(), calls: map[string]*call{}, queries: map[Ask]aerospike.Query{}}
 	for _, name := range aerospike.ReaderToggle.Levels() {
 		if err := s.addReader(name); err != nil {
 			s.Close()

@@ -46,6 +46,9 @@ func values(set, key int) []any {
 // SetName is the name of a set.
 func SetName(prefix string, set int) string { return prefix + "set_" + strconv.Itoa(set) }
 
+// Empty is the name of a set that holds nothing, as one of the study's did.
+func Empty(prefix string) string { return prefix + "set_empty" }
+
 func userKey(key int) string { return "key_" + strconv.Itoa(key) }
 
 // Ask is a request for keys of the first sets, of which a part is there: which

@@ -6,25 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	as "github.com/aerospike/aerospike-client-go/v7"
-
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/fake"
-	"latlab.example/aerospike/wire"
+	"latlab.example/aerospike/records"
 	"latlab.example/common/emu"
 	"latlab.example/common/lab"
-)
-
-// Device factors of the fake server.
-var (
-	workers   = lab.NewFactor("workers", 2, 1, 8)
-	nodes     = lab.NewFactor("nodes", 1, 3)
-	roundTrip = lab.NewFactor("round-trip", 100*time.Microsecond, time.Millisecond)
-	// With costs none the server answers at once: what is left is the client, the
-	// sockets and the server's own CPU. Then workers and round-trip mean nothing.
-	// Ten closed loops keep two cores so busy that waits end late and the rows with
-	// costs are refused there; those without have no waits to be late.
-	costs = lab.NewFactor("costs", "typical", "none")
 )
 
 // Typical costs of a request and a key. A real server of version 8 on two cores
@@ -51,16 +37,9 @@ func openFake(_ context.Context, a lab.Arm) (lab.Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := target{namespace: "test", close: c.Close, use: func() (fake.Use, bool) { return c.Use(), true }}
-	err = eachRecord(t.namespace, "", func(k *as.Key, vals []any) error {
-		bins := make([]fake.Bin, len(specs))
-		for i, s := range specs {
-			bins[i] = fake.Bin{Name: s.Bin, Value: vals[i]}
-		}
-		return c.Put(t.namespace, wire.Digest(k.Digest()), bins...)
-	})
-	if err == nil {
-		t.client, err = connect(c.Addrs()[0], a)
+	t := target{addr: c.Addrs()[0], namespace: "test", close: c.Close, use: func() (fake.Use, bool) { return c.Use(), true }}
+	if err = records.Fill(c, t.namespace); err == nil {
+		t.client, err = connect(t.addr, a, false)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -72,22 +51,6 @@ func openFake(_ context.Context, a lab.Arm) (lab.Subject, error) {
 	return newSubject(t, a)
 }
 
-// eachRecord calls f with all records that arms may ask for.
-func eachRecord(namespace, prefix string, f func(*as.Key, []any) error) error {
-	for s := range allSets {
-		for i := range allKeys {
-			k, aerr := as.NewKey(namespace, setName(prefix, s), userKey(i))
-			if aerr != nil {
-				return aerr
-			}
-			if err := f(k, values(s, i)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 const (
 	calibrateFor = 100 * time.Millisecond
 	calibrations = 3 // how often a fake may try: a disturbance of the host passes
@@ -95,19 +58,24 @@ const (
 
 // calibrate runs the arm itself for a while, and looks how well its server kept
 // time under that load.
-func calibrate(ctx context.Context, a lab.Arm) (text string, err error) {
-	if costs.Of(a) == "none" {
-		return "no waits, so none can be late", nil
-	}
-	s, err := openFake(ctx, a)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+func calibrate(ctx context.Context, a lab.Arm) (string, error) {
 	keys := batch.Of(a)
 	if aerospike.ModeToggle.Of(a) == aerospike.Single {
 		keys *= sets.Of(a)
 	}
+	return calibrateWith(ctx, a, keys, openFake)
+}
+
+// calibrateWith is calibrate for reads of so many keys.
+func calibrateWith(ctx context.Context, a lab.Arm, keys int, open lab.Open) (text string, err error) {
+	if costs.Of(a) == "none" {
+		return "no waits, so none can be late", nil
+	}
+	s, err := open(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	asked := roundTrip.Of(a) + requestCost + time.Duration(keys/nodes.Of(a))*keyCost
 	for try := 1; ; try++ {
 		c, err := emu.CalibrateLoad(asked, callers(a), func() error {

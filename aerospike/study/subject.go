@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"net"
 	"runtime"
 	"slices"
@@ -18,64 +16,22 @@ import (
 
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/fake"
+	"latlab.example/aerospike/records"
 	"latlab.example/common/lab"
 	"latlab.example/common/metrics"
 )
 
-// The records of every arm, so that arms may be open at the same time: all sets
-// and keys that any level asks for. Keys that miss have names of their own.
-const (
-	allSets = 9
-	allKeys = 200
-)
+// allSpecs are the bins of a record.
+var allSpecs = records.Specs
 
-// specs are the bins of a record: eight, as in the study's features.
-var specs = []aerospike.Spec{
-	{Bin: "age", Kind: aerospike.Ints},
-	{Bin: "city", Kind: aerospike.Ints},
-	{Bin: "seen", Kind: aerospike.Ints},
-	{Bin: "ctr", Kind: aerospike.Floats},
-	{Bin: "price", Kind: aerospike.Floats},
-	{Bin: "score", Kind: aerospike.Floats},
-	{Bin: "rank", Kind: aerospike.Floats},
-	{Bin: "name", Kind: aerospike.Texts},
-}
-
-// values are a record's, by spec.
-func values(set, key int) []any {
-	n := set*allKeys + key
-	f := float64(n) / 7
-	return []any{n, n % 50, n * 1000, f, f * 2, f * 3, f * 4, "item " + strconv.Itoa(n)}
-}
-
-func setName(prefix string, set int) string { return prefix + "set_" + strconv.Itoa(set) }
-
-func userKey(key int) string { return "key_" + strconv.Itoa(key) }
-
-// ask is an arm's query. Sets share their user keys. Which keys miss follows
-// from set and key alone; the seed decides the order within a set.
+// ask is an arm's query.
 func ask(a lab.Arm, prefix string, seed uint64) aerospike.Query {
-	r := rand.New(rand.NewPCG(seed, 0))
-	var q aerospike.Query
-	for s := range sets.Of(a) {
-		k := aerospike.SetKeys{Set: setName(prefix, s)}
-		for i := range batch.Of(a) {
-			user := userKey(i)
-			h := fnv.New32a()
-			_, _ = fmt.Fprint(h, s, i) // never fails
-			if float64(h.Sum32()%1000) >= hits.Of(a)*1000 {
-				user = "missing_" + strconv.Itoa(i)
-			}
-			k.Keys = append(k.Keys, user)
-		}
-		r.Shuffle(len(k.Keys), func(i, j int) { k.Keys[i], k.Keys[j] = k.Keys[j], k.Keys[i] })
-		q = append(q, k)
-	}
-	return q
+	return records.Ask(prefix, sets.Of(a), batch.Of(a), hits.Of(a), seed)
 }
 
 // target is a cluster that holds the records.
 type target struct {
+	addr      string
 	client    *as.Client
 	namespace string
 	prefix    string                       // of its sets
@@ -84,8 +40,9 @@ type target struct {
 }
 
 // connect makes a client with as many open connections a node as the arm uses:
-// an empty pool fails a read, and the client dials in its own time.
-func connect(addr string, a lab.Arm) (*as.Client, error) {
+// an empty pool fails a read, and the client dials in its own time. A cold one has
+// its own connection only.
+func connect(addr string, a lab.Arm, cold bool) (*as.Client, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w; give host:port", addr, err)
@@ -100,6 +57,9 @@ func connect(addr string, a lab.Arm) (*as.Client, error) {
 	client, aerr := as.NewClientWithPolicy(p, host, n)
 	if aerr != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, aerr)
+	}
+	if cold {
+		return client, nil
 	}
 	if _, aerr := client.WarmUp(callers(a) + 1); aerr != nil {
 		client.Close()
@@ -124,8 +84,6 @@ func callers(a lab.Arm) int {
 type subject struct {
 	target
 	arm   lab.Arm
-	pipe  *aerospike.Pipeline
-	pool  *aerospike.Executor // nil without one
 	rec   *metrics.Recorder
 	mu    sync.Mutex
 	lines []metrics.Timeline // guarded by mu
@@ -134,30 +92,12 @@ type subject struct {
 // newSubject owns the target, also when it fails.
 func newSubject(t target, a lab.Arm) (lab.Subject, error) {
 	s := &subject{target: t, arm: a}
-	s.rec = metrics.NewRecorder(aerospike.Stages, metrics.WithSwitch(true), metrics.WithTimelines(s.keep))
-	p := as.NewBatchPolicy()
-	p.TotalTimeout = 10 * time.Second // a late answer is a result here, and no error
-	var reader aerospike.Reader
-	switch aerospike.ReaderToggle.Of(a) {
-	case aerospike.UseLazy:
-		reader = aerospike.Lazy{Client: t.client, Policy: p}
-	case aerospike.UseOperate:
-		reader = aerospike.Official{Client: t.client, Policy: p, Operate: true}
-	default:
-		reader = aerospike.Official{Client: t.client, Policy: p}
+	on, compared := profiled(a)
+	opts := []metrics.RecorderOption{metrics.WithSwitch(on)}
+	if !compared { // else a timeline is part of what is compared, and nobody's to read
+		opts = append(opts, metrics.WithTimelines(s.keep))
 	}
-	if n := aerospike.ExecutorToggle.Of(a); n > 0 {
-		s.pool = aerospike.NewExecutor(reader, n)
-		reader = s.pool
-	}
-	var err error
-	s.pipe, err = aerospike.New(aerospike.Options{
-		Namespace: t.namespace, Reader: reader, Mode: aerospike.ModeToggle.Of(a), Form: aerospike.FormToggle.Of(a),
-		Columns: specs, Recorder: s.rec,
-	})
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s.rec = metrics.NewRecorder(stagesOf(a), opts...)
 	return s, nil
 }
 
@@ -178,55 +118,117 @@ type loops struct {
 // Trial runs as many closed loops as the arm's concurrency. Its time is that of
 // all operations added up, so that a mean operation is an operation's latency
 // and not the interval between two.
-func (s *subject) Trial(ctx context.Context, t *lab.Trial) error {
-	q := ask(s.arm, s.prefix, t.Seed)
+func (s *subject) Trial(ctx context.Context, t *lab.Trial) (err error) {
+	client := s.client
+	if connections.Of(s.arm) == "none" {
+		if client, err = connect(s.addr, s.arm, true); err != nil {
+			return err
+		}
+		defer client.Close()
+	}
+	op, stop, err := s.operation(client, t.Seed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	s.rec.Reset()
 	s.lines = nil
 	var before, after runtime.MemStats
 	asked, tells := s.use()
 	runtime.ReadMemStats(&before)
-	var l loops
-	var wg sync.WaitGroup
-	began := time.Now()
-	n := concurrency.Of(s.arm)
-	for range n {
-		wg.Go(func() {
-			for l.more(t.Plan, began, n) {
-				start := time.Now()
-				_, err := s.pipe.Read(ctx, q)
-				l.add(time.Since(start), err)
-			}
-		})
-	}
-	wg.Wait()
+	l := run(ctx, t.Plan, concurrency.Of(s.arm), burn.Of(s.arm), op)
 	runtime.ReadMemStats(&after)
 	if l.err != nil {
 		return l.err
 	}
 	t.Ops = len(l.took)
-	var path metrics.Breakdown
+	t.Observe(first, float64(l.took[0]))
 	for _, d := range l.took {
 		t.Took += d
 	}
-	for _, tl := range s.lines {
-		path.Add(tl.Critical())
-		t.Timeline(tl)
-	}
-	t.Stages(s.rec.Snapshot())
 	slices.Sort(l.took)
 	ops := float64(t.Ops)
 	t.Observe(p95, float64(l.took[(len(l.took)*95+99)/100-1]))
 	t.Observe(allocs, float64(after.Mallocs-before.Mallocs)/ops)
-	if path.Total > 0 {
-		t.Observe(unattributed, 100*float64(path.Unattributed)/float64(path.Total))
-	}
 	if tells {
 		now, _ := s.use()
 		t.Observe(requests, float64(now.Requests-asked.Requests)/ops)
 		t.Observe(queued, float64(now.Queued-asked.Queued)/ops)
 	}
+	s.stages(t)
 	return nil
 }
+
+// stages tells what the recorder saw, or what it cost.
+func (s *subject) stages(t *lab.Trial) {
+	if _, compared := profiled(s.arm); compared {
+		t.Observe(stagePair, pairCost(s.rec))
+		return
+	}
+	var path metrics.Breakdown
+	for _, tl := range s.lines {
+		path.Add(tl.Critical())
+		t.Timeline(tl)
+	}
+	t.Stages(s.rec.Snapshot())
+	if path.Total > 0 {
+		t.Observe(unattributed, 100*float64(path.Unattributed)/float64(path.Total))
+	}
+}
+
+// pairCost is what a start and an end of a stage take, in nanoseconds.
+func pairCost(rec *metrics.Recorder) float64 {
+	const pairs = 20000
+	began := time.Now()
+	for range pairs {
+		rec.End(aerospike.IO, rec.Start())
+	}
+	return float64(time.Since(began)) / pairs
+}
+
+// run makes closed loops do op, with goroutines beside them that burn a processor
+// each.
+func run(ctx context.Context, p lab.Plan, n, burners int, op func(context.Context) error) *loops {
+	l := new(loops)
+	stop := make(chan struct{})
+	var beside, wg sync.WaitGroup
+	for range burners {
+		beside.Go(func() { compute(stop) })
+	}
+	began := time.Now()
+	for range n {
+		wg.Go(func() {
+			for l.more(p, began, n) {
+				start := time.Now()
+				err := op(ctx)
+				l.add(time.Since(start), err)
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	beside.Wait()
+	return l
+}
+
+// compute keeps a processor busy until stop, and looks for it now and then.
+func compute(stop <-chan struct{}) {
+	x := uint64(1)
+	for {
+		for range 100_000 {
+			x = x*6364136223846793005 + 1442695040888963407
+		}
+		sink.Store(x)
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+// sink keeps the compiler from dropping what compute does.
+var sink atomic.Uint64
 
 // more says whether a loop shall begin another operation: at least one, and one
 // for each loop where the plan is a time.
@@ -253,9 +255,4 @@ func (l *loops) add(d time.Duration, err error) {
 	}
 }
 
-func (s *subject) Close() error {
-	if s.pool != nil {
-		s.pool.Close()
-	}
-	return s.close()
-}
+func (s *subject) Close() error { return s.close() }
