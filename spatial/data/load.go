@@ -130,6 +130,26 @@ func Load(ctx context.Context, conn *pgx.Conn, c Config, progress func(Progress)
 	return nil
 }
 
+// Loaded says which data a load has brought into the schema, in full. ok is
+// false if there are none.
+func Loaded(ctx context.Context, conn *pgx.Conn) (c Config, ok bool, err error) {
+	var there bool
+	if err := conn.QueryRow(ctx, `SELECT to_regclass('latlab.load_of') IS NOT NULL`).Scan(&there); err != nil || !there {
+		return c, false, err
+	}
+	var is string
+	switch err := conn.QueryRow(ctx, `SELECT data, complete FROM latlab.load_of`).Scan(&is, &ok); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return c, false, nil
+	case err != nil:
+		return c, false, fmt.Errorf("data: %w", err)
+	}
+	if _, err := fmt.Sscanf(is, "%d locations, %d guides, seed %d,", &c.Locations, &c.Guides, &c.Seed); err != nil || c.String() != is {
+		return Config{}, false, fmt.Errorf("data: schema %s: %w: %s, which this generator doesn't make", spatial.Schema, ErrOther, is)
+	}
+	return c, ok, nil
+}
+
 // begin makes the tables and says whether they are full already.
 func begin(ctx context.Context, conn *pgx.Conn, c Config) (complete bool, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

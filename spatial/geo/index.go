@@ -169,3 +169,11 @@ func toBox(p *Point, b Box) float64 {
 	cos = math.Min(cos+1e-15, 1)
 	return Radius * math.Acos(cos)
 }
+
+// Reach is the farthest on the sphere that a point within a radius on the
+// ellipsoid can be, in meters.
+func Reach(radius float64) float64 { return radius/shrinks + 1e-6 }
+
+// Least is the shortest that a distance on the ellipsoid can be if it is so long
+// on the sphere, in meters.
+func Least(sphere float64) float64 { return sphere*shrinks - 1e-6 }
