@@ -29,11 +29,6 @@ var testHost = host.Fingerprint{OS: "test"}
 
 func run(t *testing.T, e lab.Experiment, rig string, seed uint64, blocks int) runner.Set {
 	t.Helper()
-	return runSet(t, e, rig, seed, blocks)
-}
-
-func runSet(t testing.TB, e lab.Experiment, rig string, seed uint64, blocks int) runner.Set {
-	t.Helper()
 	r, err := e.Rig(rig)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +37,7 @@ func runSet(t testing.TB, e lab.Experiment, rig string, seed uint64, blocks int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := runner.Run(context.Background(), runner.Config{Seed: seed, Blocks: blocks, Budget: time.Hour, Host: testHost}, e, r, arms)
+	s, err := runner.Run(t.Context(), runner.Config{Seed: seed, Blocks: blocks, Budget: time.Hour, Host: testHost}, e, r, arms)
 	if err != nil {
 		t.Fatal(err)
 	}

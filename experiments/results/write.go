@@ -52,9 +52,12 @@ func Writable(dir string) error {
 	return nil
 }
 
-// pair is a histogram's bucket, indented. On one line it is read more easily, and
-// most of a file is buckets.
-var pair = regexp.MustCompile(`\[\s+(\d+),\s+(\d+)\s+\]`)
+// pair is a histogram's bucket, and four an interval of a timeline, indented. On
+// one line they are read more easily, and most of a file is these.
+var (
+	pair = regexp.MustCompile(`\[\s+(\d+),\s+(\d+)\s+\]`)
+	four = regexp.MustCompile(`\[\s+(\d+),\s+(\d+),\s+(\d+),\s+(\d+)\s+\]`)
+)
 
 func write(dir string, set runner.Set, p lab.Provenance, results []lab.Result, b Build) (string, error) {
 	var text bytes.Buffer
@@ -82,6 +85,7 @@ func write(dir string, set runner.Set, p lab.Provenance, results []lab.Result, b
 		return "", err
 	}
 	meta = pair.ReplaceAll(meta, []byte("[$1, $2]"))
+	meta = four.ReplaceAll(meta, []byte("[$1, $2, $3, $4]"))
 	if err := replace(name+".json", append(meta, '\n')); err != nil {
 		return "", errors.Join(err, os.Remove(name+".json"))
 	}
