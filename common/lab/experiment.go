@@ -76,6 +76,25 @@ func (e Experiment) BenchmarkName() string {
 	return s.String()
 }
 
+// ParseArm is the arm of the experiment on a rig whose String is the text. Factors
+// that the text doesn't name are at their baseline. The error wraps ErrFactor or
+// ErrLevel.
+func (e Experiment) ParseArm(r Rig, text string) (Arm, error) {
+	set := make(map[string][]string)
+	for part := range strings.SplitSeq(text, "/") {
+		name, label, ok := strings.Cut(part, "=")
+		if !ok {
+			return Arm{}, fmt.Errorf("%s: arm %q: %w: %q isn't factor=level", e.Name, text, ErrLevel, part)
+		}
+		set[name] = []string{label}
+	}
+	arms, err := e.Arms(r, Selection{Set: set})
+	if err != nil {
+		return Arm{}, fmt.Errorf("arm %q: %w", text, err)
+	}
+	return arms[0], nil
+}
+
 // Open probes and calibrates the rig for the arm and opens it. h is the host
 // that the session runs on: a wall-clock rig demands one. The error wraps
 // ErrUnavailable or ErrRefused where the rig is to blame. The caller closes the

@@ -38,7 +38,7 @@ func (r Rig) InChild(limits func(Arm) child.Limits) Rig {
 // request is what a trial's parent asks of the child.
 type request struct {
 	Experiment, Rig string
-	Levels          map[string]string
+	Arm             string
 	Calibrate       bool // and don't run a trial
 	Keep            bool // send the timelines
 	Plan            Plan
@@ -91,7 +91,7 @@ func answer(ctx context.Context, q request, offered []Experiment) (reply, error)
 		if err != nil {
 			return reply{}, err
 		}
-		a, err := e.arm(r, q.Levels)
+		a, err := e.ParseArm(r, q.Arm)
 		if err != nil {
 			return reply{}, err
 		}
@@ -105,19 +105,6 @@ func answer(ctx context.Context, q request, offered []Experiment) (reply, error)
 		return runHere(ctx, e, r, a, q)
 	}
 	return reply{}, fmt.Errorf("lab: the program doesn't offer experiment %q to its children; pass it to lab.Main", q.Experiment)
-}
-
-// arm is the arm with these levels.
-func (e Experiment) arm(r Rig, levels map[string]string) (Arm, error) {
-	set := make(map[string][]string, len(levels))
-	for name, label := range levels {
-		set[name] = []string{label}
-	}
-	arms, err := e.Arms(r, Selection{Set: set})
-	if err != nil {
-		return Arm{}, err
-	}
-	return arms[0], nil
 }
 
 func runHere(ctx context.Context, e Experiment, r Rig, a Arm, q request) (reply, error) {
@@ -159,10 +146,7 @@ type inChild struct {
 
 // ask starts a child, sends the request and reads the answer.
 func (c *inChild) ask(ctx context.Context, q request) (r reply, err error) {
-	q.Experiment, q.Rig, q.Levels = c.e.Name, c.rig.name, map[string]string{}
-	for name, label := range c.arm.All() {
-		q.Levels[name] = label
-	}
+	q.Experiment, q.Rig, q.Arm = c.e.Name, c.rig.name, c.arm.String()
 	p, err := child.Start(ctx, childFunc, c.rig.limits(c.arm))
 	if err != nil {
 		if errors.Is(err, errors.ErrUnsupported) {

@@ -161,6 +161,25 @@ func TestArmsRoundTrip(t *testing.T) {
 	}
 }
 
+func TestParseArm(t *testing.T) {
+	for _, r := range experiment.Rigs {
+		arms, err := experiment.Arms(r, lab.Selection{Cross: []string{"strategy", "keys"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range arms {
+			if again, err := experiment.ParseArm(r, a.String()); err != nil || again.String() != a.String() {
+				t.Errorf("%s is read as %s, %v", a, again, err)
+			}
+		}
+		for text, want := range map[string]error{"strategy=magic": lab.ErrLevel, "magic=1": lab.ErrFactor, "strategy": lab.ErrLevel, "": lab.ErrLevel} {
+			if _, err := experiment.ParseArm(r, text); !errors.Is(err, want) {
+				t.Errorf("%q: %v, want %v", text, err, want)
+			}
+		}
+	}
+}
+
 func TestProvenanceFollowsFromRigAndLevels(t *testing.T) {
 	h, err := host.Read(t.Context())
 	if err != nil {

@@ -160,7 +160,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// result copies the first result file under a folder: result a.txt results/modelled.
+// result copies the first result file under a folder, and its .json beside it:
+// result a.txt results/modelled.
 func result(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: result NAME FOLDER")
@@ -175,7 +176,10 @@ func result(ts *testscript.TestScript, neg bool, args []string) {
 	if found == "" {
 		ts.Fatalf("no result in %s", args[1])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(found)), 0o600))
+	for _, half := range []string{".txt", ".json"} {
+		from, to := strings.TrimSuffix(found, ".txt")+half, strings.TrimSuffix(ts.MkAbs(args[0]), ".txt")+half
+		ts.Check(os.WriteFile(to, []byte(ts.ReadFile(from)), 0o600))
+	}
 }
 
 func TestDoctorOffLinux(t *testing.T) {
