@@ -1,7 +1,6 @@
 package pull
 
 import (
-	"crypto/tls"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -60,8 +59,10 @@ type tracer struct {
 	requests int
 	kept     int       // spans before the request under way
 	asked    time.Time // when it began
-	dialling []Span    // its look-up, connection and handshake, until it has a connection
-	begun    [3]time.Time
+	lookedUp time.Time // look-up of the store's name: begin and end
+	found    time.Time
+	dialled  time.Time // first connection attempt; zero if the dialler doesn't tell
+	shook    time.Time // begin of the handshake
 	sending  bool      // it has a connection
 	got      time.Time // that connection
 	first    time.Time // first byte of the answer
@@ -82,28 +83,21 @@ func (t *tracer) span(s metrics.Stage, from time.Time) time.Time {
 }
 
 func (t *tracer) trace() *httptrace.ClientTrace {
-	begin := func(i int) {
+	// mark takes the time of an event before the request has a connection. A dial that
+	// lost to an idle connection goes on, and isn't this request's.
+	mark := func(m *time.Time, first bool) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.begun[i] = time.Now()
-	}
-	end := func(i int, s metrics.Stage) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		// A dial that lost to an idle connection goes on, and isn't this request's.
-		if !t.sending && !t.begun[i].IsZero() {
-			t.dialling = append(t.dialling, Span{s, t.at(t.begun[i]), t.at(time.Now())})
-			t.begun[i] = time.Time{}
+		if !t.sending && (!first || m.IsZero()) {
+			*m = time.Now()
 		}
 	}
 	return &httptrace.ClientTrace{
 		GetConn:              func(string) { t.request() },
-		DNSStart:             func(httptrace.DNSStartInfo) { begin(0) },
-		DNSDone:              func(httptrace.DNSDoneInfo) { end(0, StageDNS) },
-		ConnectStart:         func(_, _ string) { begin(1) },
-		ConnectDone:          func(_, _ string, _ error) { end(1, StageConnect) },
-		TLSHandshakeStart:    func() { begin(2) },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { end(2, StageTLS) },
+		DNSStart:             func(httptrace.DNSStartInfo) { mark(&t.lookedUp, true) },
+		DNSDone:              func(httptrace.DNSDoneInfo) { mark(&t.found, false) },
+		ConnectStart:         func(_, _ string) { mark(&t.dialled, true) }, // of several addresses the first
+		TLSHandshakeStart:    func() { mark(&t.shook, true) },
 		GotConn:              t.connected,
 		GotFirstResponseByte: t.answered,
 	}
@@ -128,7 +122,7 @@ func (t *tracer) request() {
 		}
 	}
 	t.kept, t.asked = len(t.spans), now
-	t.dialling, t.begun, t.sending = nil, [3]time.Time{}, false
+	t.lookedUp, t.found, t.dialled, t.shook, t.sending = time.Time{}, time.Time{}, time.Time{}, time.Time{}, false
 	t.got, t.first, t.broke = time.Time{}, time.Time{}, time.Time{}
 }
 
@@ -139,11 +133,20 @@ func (t *tracer) connected(info httptrace.GotConnInfo) {
 	if info.Reused {
 		return
 	}
-	end := time.Duration(0)
-	for _, s := range t.dialling { // dials of two addresses may overlap: the first counts
-		if s.From = max(s.From, end); s.From < s.To {
-			t.spans, end = append(t.spans, s), s.To
-		}
+	from, to := t.asked, t.got
+	if !t.found.IsZero() {
+		t.spans = append(t.spans, Span{StageDNS, t.at(t.lookedUp), t.at(t.found)})
+		from = t.found
+	}
+	if !t.dialled.IsZero() {
+		from = t.dialled
+	}
+	if !t.shook.IsZero() {
+		to = t.shook
+	}
+	t.spans = append(t.spans, Span{StageConnect, t.at(from), t.at(to)})
+	if to != t.got {
+		t.spans = append(t.spans, Span{StageTLS, t.at(to), t.at(t.got)})
 	}
 }
 
