@@ -30,3 +30,14 @@ func BenchmarkModelledReader(b *testing.B) {
 func BenchmarkModelledMystery(b *testing.B) {
 	labtest.Bench(b, study.Mystery, lab.Modelled, lab.Selection{Cross: []string{"executor", "concurrency"}})
 }
+
+// BenchmarkModelledLayers runs the readers bare, behind HTTP, and behind inference.
+func BenchmarkModelledLayers(b *testing.B) {
+	labtest.Bench(b, study.Layers, lab.Modelled, lab.Selection{Cross: []string{"reader", "layer"}})
+}
+
+// BenchmarkModelledSetEight runs the sets that hold records and the one that
+// doesn't.
+func BenchmarkModelledSetEight(b *testing.B) {
+	labtest.Bench(b, study.SetEight, lab.Modelled, lab.Selection{Cross: []string{"set", "reader"}})
+}

@@ -3,6 +3,7 @@ package aerospike
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	as "github.com/aerospike/aerospike-client-go/v7"
@@ -65,6 +66,7 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 		return o.operate(sp, p, keys)
 	}
 	m := sp.Start()
+	before := mapOf(o.Client, p, keys)
 	recs, aerr := o.Client.BatchGet(p, keys, o.Bins...)
 	sp.End(IO, m)
 
@@ -79,22 +81,55 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 	if aerr == nil {
 		return rows, nil
 	}
-	// A missing row of a node that failed isn't known to be missing.
 	var failed failures
+	var nodes []*as.Node
 	for _, ae := range chain(aerr) {
 		if ae.Node != nil {
 			failed.add(nodeError(ae.Node, aerr))
+			nodes = append(nodes, ae.Node)
 		}
 	}
 	if len(failed) == 0 {
 		failed.add(nodeError(nil, aerr))
 	}
+	o.lose(p, keys, rows, failed)
+	// Who was asked is only known if the cluster is still as it was, and the policy
+	// asks the same node each time.
+	after := mapOf(o.Client, p, keys)
+	if before == nil || after == nil || *before != *after || !steady(p.ReplicaPolicy) || slices.ContainsFunc(nodes, inactive) {
+		for i := range rows {
+			if rows[i].state == Missing {
+				rows[i].state = Failed
+			}
+		}
+	}
+	return rows, failed.err()
+}
+
+// lose marks the rows that the nodes that failed were asked for: such a row isn't
+// known to be missing.
+func (o Official) lose(p *as.BatchPolicy, keys []*as.Key, rows []Row, failed failures) {
 	for i := range rows {
 		if rows[i].state == Missing && (failed.has(noNode) || failed.has(nodeOf(o.Client, p, keys[i]))) {
 			rows[i].state = Failed
 		}
 	}
-	return rows, failed.err()
+}
+
+func inactive(n *as.Node) bool { return !n.IsActive() }
+
+// mapOf stands for the client's partition map, which it never changes but
+// replaces: two of them are equal only if it is the same map. It is nil if there
+// is none.
+func mapOf(client *as.Client, p *as.BatchPolicy, keys []*as.Key) *as.Partition {
+	if len(keys) == 0 {
+		return nil
+	}
+	m, err := as.PartitionForRead(client.Cluster(), &p.BasePolicy, keys[0])
+	if err != nil {
+		return nil
+	}
+	return m
 }
 
 // nodeOf is the name of the node that the client asks for a key.

@@ -217,7 +217,8 @@ func TestRandomFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 3 {
+			for round := range 4 {
+				change(t, c, seed, round)
 				r, err := pipe.Read(t.Context(), q)
 				if err != nil {
 					failed++
@@ -232,6 +233,29 @@ func TestRandomFaults(t *testing.T) {
 	}
 	if failed == 0 {
 		t.Error("no fault made an error: this test tests nothing")
+	}
+}
+
+// change does to the cluster what seed and round say: a node leaves and returns,
+// is called something else, or a partition can't be reached for a while.
+func change(t *testing.T, c *fake.Cluster, seed, round int) {
+	t.Helper()
+	var err error
+	node, partition := seed%len(c.Names()), seed*97%4096
+	switch what := seed / 7 % 4; {
+	case what == 1 && round == 1:
+		err = c.Leave(node)
+	case what == 1 && round == 3:
+		err = c.Return(node)
+	case what == 2 && round > 0:
+		c.Rename(node, fmt.Sprintf("NODE%d", round))
+	case what == 3:
+		for i := range 1024 { // so many that the query has some
+			c.Unavailable((partition+i)%4096, round%2 == 1)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

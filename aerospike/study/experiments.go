@@ -7,7 +7,7 @@ import (
 )
 
 // Experiments are what this case offers.
-var Experiments = []lab.Experiment{Mystery, GatherOrSingle, Readers, ExecutorHop, Layers, ProfilingCost, SetEight, Cores}
+var Experiments = []lab.Experiment{Mystery, GatherOrSingle, Readers, ExecutorHop, Layers, ProfilingCost, SetEight, Cores, GIL, GILGather, GILClients}
 
 const (
 	note        = "an operation is one answer to all sets; with concurrency 10 its time is the mean of ten closed loops, and not their throughput"
