@@ -60,7 +60,9 @@ type Arm struct {
 // Trial is one trial's part of Meta.
 type Trial struct {
 	Block  int                `json:"block"`
-	Place  int                `json:"place"` // in the block's random order
+	Place  int                `json:"place"`    // in the block's random order
+	Start  time.Duration      `json:"start_ns"` // since the run's start
+	End    time.Duration      `json:"end_ns"`   // likewise
 	Seed   uint64             `json:"seed,string"`
 	Ops    int                `json:"ops"`
 	Took   time.Duration      `json:"took_ns"`
@@ -127,7 +129,7 @@ func newArm(r runner.Row) (Arm, error) {
 	}
 	for _, t := range r.Trials {
 		a.Trials = append(a.Trials, Trial{
-			Block: t.Block, Place: t.Place, Seed: t.Result.Seed(), Ops: t.Result.Ops(), Took: t.Result.Took(),
+			Block: t.Block, Place: t.Place, Start: t.Start, End: t.End, Seed: t.Result.Seed(), Ops: t.Result.Ops(), Took: t.Result.Took(),
 			Values: t.Result.Values(), Noise: t.Noise, Dirty: t.Dirty,
 		})
 	}

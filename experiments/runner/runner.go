@@ -146,6 +146,7 @@ func (x *run) block(ctx context.Context, b int) {
 		if b == warmUp { // what is counted pays nothing for pictures
 			s.KeepTimelines(some.add)
 		}
+		start := time.Since(x.Start)
 		t, err := x.trial(ctx, s, seeds[i])
 		if b == warmUp {
 			s.KeepTimelines(nil)
@@ -165,7 +166,7 @@ func (x *run) block(ctx context.Context, b int) {
 				return
 			}
 		case b != warmUp:
-			t.Block, t.Place = b, place
+			t.Block, t.Place, t.Start, t.End = b, place, start, time.Since(x.Start)
 			x.Rows[i].Trials = append(x.Rows[i].Trials, t)
 		}
 		x.report(b, place+1)

@@ -40,10 +40,12 @@ type Row struct {
 
 // Trial is one counted trial of a row.
 type Trial struct {
-	Block  int // from 0
-	Place  int // in the block's random order, from 0
-	Result lab.Result
-	Noise  *host.Noise // what others did meanwhile; nil in virtual time
+	Block int // from 0
+	Place int // in the block's random order, from 0
+	// Start and End are when it ran, in wall time since the run's start.
+	Start, End time.Duration
+	Result     lab.Result
+	Noise      *host.Noise // what others did meanwhile; nil in virtual time
 	// Dirty is why the trial is marked as disturbed, by the noise meter, by the
 	// subject or by both; empty if it isn't.
 	Dirty string
