@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,18 +22,19 @@ const Overlap = 0.8
 // Merged is what several hosts measured of one server at the same time. Each
 // host's own figures are kept; only rates have a sum.
 type Merged struct {
-	Experiment, Rig string
-	Provenance      string
-	Hosts           []string // one a file, made unique
-	Arms            []MergedArm
-	Dropped         int // trials without a partner at the same time
+	Experiment string      `json:"experiment"`
+	Rig        string      `json:"rig"`
+	Provenance string      `json:"provenance"`
+	Hosts      []string    `json:"hosts"` // one a file, made unique
+	Arms       []MergedArm `json:"arms"`
+	Dropped    int         `json:"dropped"` // trials without a partner at the same time
 }
 
 // MergedArm is an arm's part.
 type MergedArm struct {
-	Arm     string
-	Blocks  int // in which all hosts ran it at once
-	Figures []MergedFigure
+	Arm     string         `json:"arm"`
+	Blocks  int            `json:"blocks"` // in which all hosts ran it at once
+	Figures []MergedFigure `json:"figures"`
 }
 
 // MergedFigure is a unit's part.
@@ -40,6 +42,24 @@ type MergedFigure struct {
 	Unit     lab.Unit
 	Hosts    []stats.Summary // in the order of Merged.Hosts
 	Together *stats.Summary  // the sum of a rate; nil for what can't be added
+}
+
+// MarshalJSON writes intervals, with null for what is unknown.
+func (f MergedFigure) MarshalJSON() ([]byte, error) {
+	flat := func(s stats.Summary) Interval { return newInterval(lab.Interval{Lo: s.Lo, Mid: s.Mid, Hi: s.Hi}) }
+	out := struct {
+		Unit     string     `json:"unit"`
+		Hosts    []Interval `json:"hosts"`
+		Together *Interval  `json:"together"`
+	}{Unit: f.Unit.Name}
+	for _, s := range f.Hosts {
+		out.Hosts = append(out.Hosts, flat(s))
+	}
+	if f.Together != nil {
+		i := flat(*f.Together)
+		out.Together = &i
+	}
+	return json.Marshal(out)
 }
 
 // Rate says that figures of the unit from several hosts add up: its name ends in
