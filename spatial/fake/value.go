@@ -161,7 +161,7 @@ func readParam(want, given uint32, format int16, raw []byte) (value, *pgproto3.E
 	case format == binaryFormat:
 		v, ok := readBinary(want, given, raw)
 		if !ok {
-			return value{}, sqlError(codeBinary, "incorrect binary data format for a parameter of type %d", given)
+			return value{}, sqlError(codeProtocol, "insufficient data left in message for a parameter of type %d", given)
 		}
 		return v, nil
 	}
@@ -270,7 +270,6 @@ func readText(want uint32, s string) (v value, fail *pgproto3.ErrorResponse) {
 const (
 	codeProtocol  = "08P01"
 	codeFeature   = "0A000"
-	codeBinary    = "22P03"
 	codeText      = "22P02"
 	codeLimit     = "2201W"
 	codeNoPrep    = "26000"

@@ -31,8 +31,7 @@ type Point struct {
 }
 
 // At is the point at a longitude and a latitude in degrees. What lies outside
-// of -180 to 180 and -90 to 90 is brought there on the way around the globe, as
-// PostGIS coerces it.
+// of -180 to 180 and -90 to 90 is brought there by Normal.
 func At(lon, lat float64) Point {
 	lon, lat = Normal(lon, lat)
 	sin, cos := math.Sincos(lat * degree)
@@ -44,18 +43,20 @@ func At(lon, lat float64) Point {
 }
 
 // Normal brings a longitude and a latitude in degrees to -180 to 180 and -90 to
-// 90. What is there already stays as it is.
+// 90, as PostGIS coerces them for geography: the latitude is reflected at a pole,
+// but the longitude stays on its side. What is there already stays as it is.
 func Normal(lon, lat float64) (float64, float64) {
-	if math.Abs(lat) > 90 {
-		lat = math.Remainder(lat, 360) // -180 to 180
-		if lat > 90 {
-			lat, lon = 180-lat, lon+180
-		} else if lat < -90 {
-			lat, lon = -180-lat, lon+180
-		}
+	if math.Abs(lon) <= 180 && math.Abs(lat) <= 90 {
+		return lon, lat
 	}
-	if math.Abs(lon) > 180 {
-		lon = math.Remainder(lon, 360)
+	if lon = math.Remainder(lon, 360); lon == -180 {
+		lon = 180
+	}
+	lat = math.Remainder(lat, 360)
+	if lat > 90 {
+		lat = 180 - lat
+	} else if lat < -90 {
+		lat = -180 - lat
 	}
 	return lon, lat
 }
