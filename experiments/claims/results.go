@@ -1,0 +1,161 @@
+package claims
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchunit"
+
+	"latlab.example/common/lab"
+	"latlab.example/experiments/results"
+	"latlab.example/experiments/stats"
+)
+
+// Results are the result files of some folders.
+type Results struct {
+	files []results.File // newest first
+	// Notes are about files that aren't results, a line each.
+	Notes []string
+}
+
+// ReadResults reads all result files under the folders. One that doesn't exist is
+// empty; a .txt file that isn't a result is noted and left out. Other errors are
+// those of the file system.
+func ReadResults(dirs ...string) (Results, error) {
+	var r Results
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".txt" {
+				return err
+			}
+			f, err := results.ReadFile(path)
+			switch {
+			case errors.Is(err, results.ErrFile), errors.Is(err, stats.ErrMixed):
+				r.Notes = append(r.Notes, fmt.Sprintf("left out: %v", err))
+			case err != nil:
+				return err
+			default:
+				r.files = append(r.files, f)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Results{}, fmt.Errorf("claims: results in %s: %w", dir, err)
+		}
+	}
+	// Names begin with the time of the run, in UTC.
+	slices.SortStableFunc(r.files, func(a, b results.File) int {
+		return strings.Compare(filepath.Base(b.Path), filepath.Base(a.Path))
+	})
+	return r, nil
+}
+
+// of are the files of an experiment on a rig.
+func (r Results) of(experiment, rig string) []results.File {
+	var found []results.File
+	for _, f := range r.files {
+		if f.Config.Experiment == experiment && f.Config.Rig == rig {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// column is an arm's figures of a unit in one file.
+type column struct {
+	file   results.File
+	unit   lab.Unit
+	factor float64 // that benchfmt multiplied the figures by
+	values []float64
+}
+
+// columnOf finds an arm's figures. benchfmt writes p95-ns/op as p95-sec/op.
+func columnOf(f results.File, e lab.Experiment, arm lab.Arm, unit string) (column, bool) {
+	factor, name := benchunit.Tidy(1, unit)
+	u := lab.Unit{Name: name}
+	if i := slices.IndexFunc(f.Units, func(u lab.Unit) bool { return u.Name == name }); i >= 0 {
+		u = f.Units[i]
+	}
+	want := strings.TrimPrefix(e.BenchmarkName(), "Benchmark")
+	if s := arm.String(); s != "" {
+		want += "/" + s
+	}
+	for _, n := range f.Names {
+		// The number of processors stands behind the last dash.
+		if at := strings.LastIndexByte(n, '-'); n == want || at > 0 && n[:at] == want {
+			if v := f.Sample(n, u).Values; len(v) > 0 {
+				return column{f, u, factor, v}, true
+			}
+		}
+	}
+	return column{}, false
+}
+
+// figure is the median with its interval.
+func (c column) figure() stats.Summary {
+	return stats.Sample{Provenance: c.file.Config.Provenance, Unit: c.unit, Values: c.values}.Summarize()
+}
+
+// ratio is the median of the ratios block by block, with its interval: a file has
+// the trials in the order of blocks.
+func (c column) ratio(by column) lab.Interval {
+	var ratios []float64
+	for i := range min(len(c.values), len(by.values)) {
+		switch v, w := c.values[i], by.values[i]; {
+		case v == w:
+			ratios = append(ratios, 1)
+		case w == 0:
+			return lab.Interval{Lo: math.Inf(-1), Mid: math.NaN(), Hi: math.Inf(1)}
+		default:
+			ratios = append(ratios, v/w)
+		}
+	}
+	s := stats.Sample{Unit: c.unit, Values: ratios}.Summarize()
+	return lab.Interval{Lo: s.Lo, Mid: s.Mid, Hi: s.Hi}
+}
+
+// floor is the largest difference, as a share, that the interval of the A/A
+// control allows, whichever twin is called the baseline. It is infinite if it
+// isn't known: the .json file beside the results has it.
+func floor(path, unit string) float64 {
+	b, err := os.ReadFile(strings.TrimSuffix(path, ".txt") + ".json")
+	if err != nil {
+		return math.Inf(1)
+	}
+	var m results.Meta
+	if json.Unmarshal(b, &m) != nil {
+		return math.Inf(1)
+	}
+	i := slices.IndexFunc(m.Arms, func(a results.Arm) bool { return a.Control })
+	if i < 0 {
+		return math.Inf(1)
+	}
+	control := m.Arms[i]
+	j := slices.IndexFunc(m.Arms, func(a results.Arm) bool { return !a.Control && a.Arm == control.Arm })
+	if j < 0 {
+		return math.Inf(1)
+	}
+	_, name := benchunit.Tidy(1, unit)
+	of := func(a results.Arm) (v []float64) {
+		for _, t := range a.Trials {
+			if x, ok := t.Values[unit]; ok {
+				v = append(v, x)
+			} else if x, ok := t.Values[name]; ok {
+				v = append(v, x)
+			}
+		}
+		return v
+	}
+	r := column{unit: lab.Unit{Name: name}, values: of(control)}.ratio(column{values: of(m.Arms[j])})
+	if !(r.Lo > 0) || math.IsInf(r.Hi, 0) {
+		return math.Inf(1)
+	}
+	return max(r.Hi, 1/r.Lo) - 1
+}
