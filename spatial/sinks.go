@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"latlab.example/common/emu"
@@ -19,12 +18,11 @@ var ErrSink = errors.New("no such log sink")
 // terminal stands for a sink that takes lines one by one, each for a stated
 // time: a terminal, a console with an appender's lock, a collector.
 type terminal struct {
-	cost    time.Duration
-	ahead   time.Duration
-	waiter  emu.Waiter
-	turn    chan struct{} // holds one: a lock that may be held across a wait
-	done    time.Time     // when the last line taken is through; whoever has the turn owns it
-	written atomic.Int64
+	cost   time.Duration
+	ahead  time.Duration
+	waiter emu.Waiter
+	turn   chan struct{} // holds one: a lock that may be held across a wait
+	done   time.Time     // when the last line taken is through; whoever has the turn owns it
 }
 
 // TerminalBuffer is how many lines a terminal takes before a writer waits: 4 KiB
@@ -53,7 +51,6 @@ func (t *terminal) Write(p []byte) (int, error) {
 		t.done = now
 	}
 	t.done = t.done.Add(t.cost)
-	t.written.Add(1)
 	if err := t.waiter.Until(context.Background(), t.done.Add(-t.ahead)); err != nil {
 		return 0, fmt.Errorf("spatial: terminal: %w", err)
 	}
@@ -65,6 +62,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 type SlowPipe struct {
 	*os.File
 	read *os.File
+	stop context.CancelFunc
 	wg   sync.WaitGroup
 }
 
@@ -81,13 +79,14 @@ func NewSlowPipe(bytesPerSec int) (*SlowPipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spatial: pipe: %w", err)
 	}
-	p := &SlowPipe{File: w, read: r}
-	p.wg.Go(func() { p.drain(bytesPerSec) })
+	ctx, stop := context.WithCancel(context.Background())
+	p := &SlowPipe{File: w, read: r, stop: stop}
+	p.wg.Go(func() { p.drain(ctx, bytesPerSec) })
 	return p, nil
 }
 
 // drain reads until the pipe is closed. A late timer is made up for.
-func (p *SlowPipe) drain(bytesPerSec int) {
+func (p *SlowPipe) drain(ctx context.Context, bytesPerSec int) {
 	buf := make([]byte, pipeChunk)
 	due := time.Now()
 	for {
@@ -99,7 +98,7 @@ func (p *SlowPipe) drain(bytesPerSec int) {
 			due = now // it was idle: that time is not saved up
 		}
 		due = due.Add(time.Duration(n) * time.Second / time.Duration(bytesPerSec))
-		if err := emu.Sleep.Until(context.Background(), due); err != nil {
+		if err := emu.Sleep.Until(ctx, due); err != nil {
 			return
 		}
 	}
@@ -107,6 +106,7 @@ func (p *SlowPipe) drain(bytesPerSec int) {
 
 // Close closes both ends. What wasn't read is lost, and writers get an error.
 func (p *SlowPipe) Close() error {
+	p.stop()
 	err := errors.Join(p.File.Close(), p.read.Close())
 	p.wg.Wait()
 	return err
