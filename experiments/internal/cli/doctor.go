@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,8 @@ func newDoctor(e env) *cobra.Command {
 			rows := [][]string{
 				{"noise", noise(meter.Stop())},
 				{"governor", governor(f.Governor)},
+				{"limits", limits(f)},
+				{"swap", swap(ctx)},
 				{"folder", folder()},
 			}
 			if err := writeTable(e.out, rows); err != nil {
@@ -69,6 +72,32 @@ func governor(name string) string {
 	return "warning: " + name + " changes the CPU's clock during a run; choose governor performance"
 }
 
+// limits says what a container or a slice takes away.
+func limits(f host.Fingerprint) string {
+	var why []string
+	if f.CPUQuota > 0 {
+		why = append(why, fmt.Sprintf("a quota of %g cores stops a run in the middle of a period", f.CPUQuota))
+	}
+	if f.GOMAXPROCS < f.Logical {
+		why = append(why, fmt.Sprintf("Go uses %d of %d processors", f.GOMAXPROCS, f.Logical))
+	}
+	if len(why) == 0 {
+		return "ok: no CPU quota, all processors"
+	}
+	return "warning: " + strings.Join(why, "; ") + "; lift that, or report it with the figures"
+}
+
+func swap(ctx context.Context) string {
+	used, known := host.SwapUsed(ctx)
+	switch {
+	case !known:
+		return "unknown on this system"
+	case used > 0:
+		return fmt.Sprintf("warning: %d MiB are swapped out; a page that comes back is a wait of the disk's", used>>20)
+	}
+	return "ok: none used"
+}
+
 // folder says what lies under the folder for real files.
 func folder() string {
 	dir, err := lab.RealDir()
@@ -94,26 +123,55 @@ func folder() string {
 	return "ok: " + p.String()
 }
 
+// finding is what became of a case's rigs of one name.
+type finding struct {
+	on          string // case, rig, kind
+	here        string
+	todo        string
+	experiments []string // without the case's name
+}
+
 // diagnose opens the baseline on every rig, which probes and calibrates too. Off
 // Linux it lists the rigs that need it.
 func (e env) diagnose(ctx context.Context, h host.Fingerprint) error {
-	rows := [][]string{{"experiment", "rig", "kind", "here"}}
+	var found []*finding
 	var linux []string
 	for _, x := range e.experiments {
 		for _, r := range x.Rigs {
-			state := "ok"
-			if err := tryBaseline(ctx, x, r, h); err != nil {
-				state = missing(err)
-				if strings.Contains(state, "Linux") {
-					linux = append(linux, x.Name+" "+r.Name())
-				}
+			if ctx.Err() != nil {
+				return stoppedBy(ctx, "")
 			}
-			rows = append(rows, []string{x.Name, r.Name(), r.Kind().String(), state})
+			here, todo := missing(tryBaseline(ctx, x, r, h))
+			if strings.Contains(here+todo, "Linux") {
+				linux = append(linux, x.Name+" "+r.Name())
+			}
+			c, question, _ := strings.Cut(x.Name, "/")
+			f := finding{on: c + "\t" + r.Name() + "\t" + r.Kind().String(), here: here, todo: todo, experiments: []string{question}}
+			i := slices.IndexFunc(found, func(g *finding) bool { return g.on == f.on && g.here == f.here && g.todo == f.todo })
+			if i < 0 {
+				found = append(found, &f)
+			} else {
+				found[i].experiments = append(found[i].experiments, question)
+			}
+		}
+	}
+	rows := [][]string{{"case", "rig", "kind", "experiments", "here"}}
+	var todo []string
+	for _, f := range found {
+		rows = append(rows, append(strings.Split(f.on, "\t"), strings.Join(f.experiments, " "), f.here))
+		if line := f.here + "\n  to do: " + f.todo; f.todo != "" && !slices.Contains(todo, line) {
+			todo = append(todo, line)
 		}
 	}
 	fmt.Fprintln(e.out)
 	if err := writeTable(e.out, rows); err != nil {
 		return err
+	}
+	if len(todo) > 0 {
+		fmt.Fprintln(e.out)
+	}
+	for _, line := range todo {
+		fmt.Fprintln(e.out, line)
 	}
 	if e.goos != "linux" && len(linux) > 0 {
 		fmt.Fprintf(e.out, "\nThis is %s. These rigs need Linux: %s. The others run here.\n", e.goos, strings.Join(linux, ", "))
@@ -134,10 +192,14 @@ func tryBaseline(ctx context.Context, x lab.Experiment, r lab.Rig, h host.Finger
 	return s.Close()
 }
 
-func missing(err error) string {
+// missing says in two parts why a rig can't run, and what to do about it.
+func missing(err error) (here, todo string) {
 	var u *lab.Unavailable
-	if errors.As(err, &u) {
-		return "missing: " + u.Why + "; to do: " + u.Do
+	switch {
+	case err == nil:
+		return "ok", ""
+	case errors.As(err, &u):
+		return "missing: " + u.Why, u.Do
 	}
-	return "missing: " + err.Error()
+	return "missing: " + err.Error(), ""
 }
