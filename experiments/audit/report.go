@@ -20,9 +20,12 @@ type Finding struct {
 	Case       string   `json:"case,omitempty"`
 	Rows       []string `json:"rows"`       // ids of the figures that it rests on
 	Arithmetic string   `json:"arithmetic"` // with the figures as written
-	Rests      []string `json:"rests,omitempty"`
+	// Against are those of Rows that the finding speaks against. A change in
+	// percent that doesn't follow says nothing against the rows it comes from.
+	Against []string `json:"against"`
 	// Rests are other figures that were worked out from rows of this
 	// contradiction: a change in percent, say.
+	Rests []string `json:"rests,omitempty"`
 }
 
 // String is the finding in a few lines.
@@ -162,6 +165,10 @@ func (a *auditor) say(name, subject string, f Finding, figs ...*Figure) {
 	for _, fig := range figs {
 		f.Rows = append(f.Rows, fig.ID)
 	}
+	f.Against = f.Rows
+	if ofFirst[name] {
+		f.Against = f.Rows[:1]
+	}
 	f.Case = figs[0].Case
 	a.findings = append(a.findings, f)
 }
@@ -171,6 +178,12 @@ func (a *auditor) say(name, subject string, f Finding, figs ...*Figure) {
 var doubtful = map[string]bool{
 	"little": true, "monotone in latency": true, "percentiles rise": true, "mean and percentiles": true,
 	"share over a limit": true, "counts over the limit": true,
+}
+
+// ofFirst are the laws that speak against the first of their rows: it doesn't
+// follow from the others.
+var ofFirst = map[string]bool{
+	"derived": true, "bound": true, "statement": true, "like with like": true, "Little's law takes a mean": true,
 }
 
 // rest names what was worked out from rows that can't be true together.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"latlab.example/common/laws"
 	"latlab.example/experiments/audit"
 )
 
@@ -32,6 +31,7 @@ type Claim struct {
 	Text      string   // one sentence
 	Published string   // its figures
 	Rows      []string // of published.csv
+	cited     []string // those of them that Published shows, and statements
 
 	// Experiment answers the claim, by these arms. It is empty if none does; then
 	// Why says why.
@@ -239,8 +239,18 @@ func (s *Study) claim(c []string) error {
 	if x.Rows, err = s.match(c[4]); err != nil {
 		return err
 	}
-	if x.Published, err = s.fill(c[3], &x.Rows); err != nil {
+	for _, id := range x.Rows {
+		if f, _ := s.Table.Find(id); f.Statement() {
+			x.cited = append(x.cited, id)
+		}
+	}
+	if x.Published, err = s.fill(c[3], &x.cited); err != nil {
 		return err
+	}
+	for _, id := range x.cited {
+		if !slices.Contains(x.Rows, id) {
+			x.Rows = append(x.Rows, id)
+		}
 	}
 	if x.Experiment == "" {
 		if x.Why == "" || strings.Join(c[6:11], "") != "" {
@@ -293,16 +303,22 @@ func (s *Study) fill(text string, rows *[]string) (string, error) {
 }
 
 // Audit are the findings on the claim's rows that say more than what must be
-// true, impossible ones first.
+// true: first those on figures that the claim shows, within these impossible ones.
 func (s *Study) Audit(c Claim) []audit.Finding {
-	var found []audit.Finding
+	touches := func(f audit.Finding, rows []string) bool {
+		of := func(id string) bool { return slices.Contains(rows, id) }
+		return slices.ContainsFunc(f.Against, of) || slices.ContainsFunc(f.Rests, of)
+	}
+	var near, far []audit.Finding
 	for _, f := range s.Report.Broken() {
-		if slices.ContainsFunc(f.Rows, func(id string) bool { return slices.Contains(c.Rows, id) }) ||
-			f.Grade == laws.Impossible && slices.ContainsFunc(f.Rests, func(id string) bool { return slices.Contains(c.Rows, id) }) {
-			found = append(found, f)
+		switch {
+		case touches(f, c.cited):
+			near = append(near, f)
+		case touches(f, c.Rows):
+			far = append(far, f)
 		}
 	}
-	return found
+	return append(near, far...)
 }
 
 // Cases are the studies' names, in the order of the claims.

@@ -40,6 +40,23 @@ type Side struct {
 	Reason  string // why it is inconclusive, or why there is no answer
 	Answers []Answer
 	Missing []string // rigs that would answer, and what to do about it
+
+	todo []todo
+}
+
+// todo is rigs that one command would run.
+type todo struct {
+	flags string
+	rigs  []string
+}
+
+func (s *Side) ask(rig, flags string) {
+	i := slices.IndexFunc(s.todo, func(t todo) bool { return t.flags == flags })
+	if i < 0 {
+		i = len(s.todo)
+		s.todo = append(s.todo, todo{flags: flags})
+	}
+	s.todo[i].rigs = append(s.todo[i].rigs, rig)
 }
 
 func (s Side) word() string {
@@ -113,10 +130,15 @@ func answer(ctx context.Context, c Claim, experiments registry.List, r Results) 
 			continue
 		}
 		if err := rig.Probe(ctx); err != nil {
-			own.Missing = append(own.Missing, fmt.Sprintf("%s here: %s: %v", lab.NotMeasurable, rig.Name(), err))
+			own.Missing = append(own.Missing, fmt.Sprintf("%s: %s: %v", lab.NotMeasurable, rig.Name(), err))
 			continue
 		}
-		own.Missing = append(own.Missing, noRun+": "+ask.command())
+		own.ask(rig.Name(), ask.flags())
+	}
+	for _, s := range []*Side{&modelled, &measured} {
+		for _, a := range s.todo {
+			s.Missing = append(s.Missing, fmt.Sprintf("%s: latlab run %s --rig %s%s", noRun, e.Name, strings.Join(a.rigs, ","), a.flags))
+		}
 	}
 	modelled.conclude("no rig models it")
 	measured.conclude("no rig measures it")
@@ -213,9 +235,9 @@ func newQuestion(c Claim, e lab.Experiment, rig lab.Rig) (question, error) {
 	return q, nil
 }
 
-// command runs what the claim asks for.
-func (q question) command() string {
-	words := []string{"latlab run", q.Experiment, "--rig", q.rig.Name()}
+// flags make a run of what the claim asks for.
+func (q question) flags() string {
+	var words []string
 	sets := make(map[string][]string)
 	var order []string
 	add := func(s Selector) {
@@ -246,7 +268,10 @@ func (q question) command() string {
 	if len(cross) > 0 {
 		words = append(words, "--cross", strings.Join(cross, ","))
 	}
-	return strings.Join(words, " ")
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + strings.Join(words, " ")
 }
 
 // answer looks for the newest file that has every arm.
@@ -311,6 +336,8 @@ func effect(r lab.Interval) string {
 		return "no ratio"
 	case math.IsInf(r.Lo, 0) || math.IsInf(r.Hi, 0):
 		return percent(r.Mid) + " % [unknown]"
+	case percent(r.Lo) == percent(r.Hi):
+		return percent(r.Mid) + " %"
 	}
 	return fmt.Sprintf("%s %% [%s, %s]", percent(r.Mid), percent(r.Lo), percent(r.Hi))
 }
