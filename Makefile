@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers rename clean
+.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers aa rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -95,6 +95,9 @@ rename: ## rename the module path everywhere: make rename TO=example.org/lab
 	git grep -lz 'latlab\.example' -- ':!Makefile' | xargs -0 sed -i.orig 's#latlab\.example#$(TO)#g'
 	git ls-files -z --others '*.orig' | xargs -0 rm -f
 	gofmt -w $$(git ls-files '*.go')
+
+aa: ## 200 A/A runs of each experiment: how often a difference is called where there is none
+	cd experiments && LATLAB_AA_RUNS=200 $(GO) test -count=1 -timeout 60m -v -run 'TestAA$$' ./registry
 
 benchstat: ## build benchstat, at the version pinned in tools/: .bin/benchstat old.txt new.txt
 	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ golang.org/x/perf/cmd/benchstat
