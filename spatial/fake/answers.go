@@ -1,33 +1,40 @@
 package fake
 
-import "sync"
+import (
+	"sync"
 
-// answers keeps big answers, since they take the fake longer than it may say.
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// answers keeps what searches found, since a big circle takes the fake longer
+// than it may say.
 type answers struct {
 	mu  sync.Mutex
-	all map[string]answer // guarded by mu
+	all map[string]hits // guarded by mu; nobody changes the hits
 }
 
 const (
-	keepFrom = 2000 // rows looked at
-	keepRows = 1000 // rows sent
-	keepMost = 1024 // answers
+	keepRows = 1000  // of an answer: bigger ones aren't kept
+	keepMost = 10000 // answers
 )
 
-func (k *answers) init() { k.all = map[string]answer{} }
+func (k *answers) init() { k.all = map[string]hits{} }
 
-func (k *answers) get(key string) (answer, bool) {
+func (k *answers) find(key string, search func() (hits, *pgproto3.ErrorResponse)) (hits, *pgproto3.ErrorResponse) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	a, ok := k.all[key]
-	return a, ok
-}
-
-func (k *answers) put(key string, a answer) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.all) >= keepMost {
-		clear(k.all)
+	h, ok := k.all[key]
+	k.mu.Unlock()
+	if ok {
+		return h, nil
 	}
-	k.all[key] = a
+	h, fail := search()
+	if fail == nil && len(h.rows) <= keepRows {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if len(k.all) >= keepMost {
+			clear(k.all)
+		}
+		k.all[key] = h
+	}
+	return h, fail
 }

@@ -9,7 +9,7 @@
 //     SET, SHOW, DEALLOCATE, pg_sleep and their like. Any other statement gets a
 //     SQL error that says so.
 //  3. Answers come from a [data.Set], the same data that is loaded into PostGIS,
-//     with the distances of package geo. Those of big circles are kept.
+//     with the distances of package geo. Those of searches are kept.
 //  4. A statement costs [Cost] on one of the server's cores, where statements
 //     queue, and then [Config].Hold beside them. All waits go through the rig's
 //     waiter or CPU; the work of the fake itself is done within them.

@@ -354,18 +354,18 @@ func (x *session) ask(o *portal) (*pgproto3.ErrorResponse, error) {
 	}
 
 	key := keyOf(st, o.args)
-	a, kept := answer{}, false
-	if st.kept {
-		a, kept = s.answers.get(key)
+	var a answer
+	var fail *pgproto3.ErrorResponse
+	if st.search != nil {
+		var h hits
+		if h, fail = s.answers.find(key, func() (hits, *pgproto3.ErrorResponse) { return st.search(s.cfg.Data, o.args) }); fail == nil {
+			a = places(s.cfg.Data, h)
+		}
+	} else {
+		a, fail = st.run(x, o.args)
 	}
-	if !kept {
-		var fail *pgproto3.ErrorResponse
-		if a, fail = st.run(x, o.args); fail != nil {
-			return fail, nil
-		}
-		if st.kept && a.visited >= keepFrom && len(a.rows) <= keepRows*len(st.columns) {
-			s.answers.put(key, a)
-		}
+	if fail != nil {
+		return fail, nil
 	}
 	o.rows = a.rows
 

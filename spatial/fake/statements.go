@@ -30,15 +30,23 @@ type statement struct {
 	params  []uint32
 	columns []column
 	pattern []token
-	run     func(s *session, args []value) (answer, *pgproto3.ErrorResponse)
-	kept    bool // big answers are
+	// One of these answers it.
+	search func(set *data.Set, args []value) (hits, *pgproto3.ErrorResponse)
+	run    func(s *session, args []value) (answer, *pgproto3.ErrorResponse)
+}
+
+// hits are what a search found, in order and cut.
+type hits struct {
+	rows    []found
+	near    int // rows that an index gave in the order of distance
+	visited int // other rows that the server looked at
 }
 
 // An answer has its rows one after another.
 type answer struct {
 	rows    []value
-	near    int           // rows that an index gave in the order of distance
-	visited int           // other rows that the server looked at
+	near    int           // as in hits
+	visited int           // as in hits
 	work    time.Duration // of the CPU, beside what rows cost
 	wait    time.Duration // beside the CPU
 }
@@ -54,11 +62,11 @@ var (
 )
 
 var statements = known([]entry{
-	{spatial.SearchRadius, statement{op: "search", params: circle, columns: placeColumns, run: searchRadius, kept: true}},
-	{spatial.SearchSorted, statement{op: "search", params: circle, columns: placeColumns, run: searchSorted, kept: true}},
-	{spatial.SearchCast, statement{op: "search", params: circle, columns: placeColumns, run: searchCast, kept: true}},
-	{spatial.SearchBox, statement{op: "search", params: box, columns: placeColumns, run: searchBox, kept: true}},
-	{spatial.SearchNearest, statement{op: "search", params: circle, columns: placeColumns, run: searchNearest}},
+	{spatial.SearchRadius, statement{op: "search", params: circle, columns: placeColumns, search: searchRadius}},
+	{spatial.SearchSorted, statement{op: "search", params: circle, columns: placeColumns, search: searchSorted}},
+	{spatial.SearchCast, statement{op: "search", params: circle, columns: placeColumns, search: searchCast}},
+	{spatial.SearchBox, statement{op: "search", params: box, columns: placeColumns, search: searchBox}},
+	{spatial.SearchNearest, statement{op: "search", params: circle, columns: placeColumns, search: searchNearest}},
 	{spatial.GuidesAt, statement{op: "lookup", params: ids, columns: guideColumns, run: guidesAt}},
 	{spatial.GuidesByID, statement{op: "lookup", params: ids, columns: guideColumns, run: guidesByID}},
 	{spatial.LocationsByID, statement{op: "lookup", params: ids, columns: locationColumns, run: locationsByID}},
@@ -168,80 +176,76 @@ func nullIn(args []value) bool {
 	return slices.ContainsFunc(args, func(v value) bool { return v.null })
 }
 
-// places finishes a search: sorted, cut and as values.
-func places(set *data.Set, rows []found, limit int, order func(a, b found) int) (a answer) {
+// cut sorts what a search found and keeps the first rows.
+func cut(rows []found, limit int, order func(a, b found) int) []found {
 	slices.SortFunc(rows, order)
-	rows = rows[:min(limit, len(rows))]
-	a.rows = make([]value, 0, 5*len(rows))
-	for _, r := range rows {
+	return slices.Clip(rows[:min(limit, len(rows))])
+}
+
+// places are a search's hits as rows.
+func places(set *data.Set, h hits) answer {
+	a := answer{near: h.near, visited: h.visited, rows: make([]value, 0, len(placeColumns)*len(h.rows))}
+	for _, r := range h.rows {
 		l := &set.Locations[r.at]
 		a.rows = append(a.rows, value{i: l.ID}, value{s: l.Name}, value{f: l.Lon}, value{f: l.Lat}, value{f: r.meters})
 	}
 	return a
 }
 
-func searchRadius(s *session, args []value) (a answer, _ *pgproto3.ErrorResponse) {
+func searchRadius(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) {
 	limit, fail := limitOf(args[3])
 	if fail != nil || nullIn(args[:3]) {
-		return answer{}, fail
-	}
-	set, centre, radius := s.server.cfg.Data, geo.At(args[0].f, args[1].f), args[2].f
-	var rows []found
-	var visited int
-	if limit > few {
-		rows = within(set, centre, radius)
-		visited = len(rows)
-	} else {
-		rows, visited = nearest(set, centre, limit, geo.Reach(radius), func(_ int, meters float64) bool { return meters <= radius })
-	}
-	a = places(set, rows, limit, bySphere)
-	a.near = visited
-	return a, nil
-}
-
-func searchSorted(s *session, args []value) (answer, *pgproto3.ErrorResponse) {
-	set := s.server.cfg.Data
-	limit, fail := limitOf(args[3])
-	if fail != nil || nullIn(args[:3]) {
-		return answer{}, fail
+		return h, fail
 	}
 	centre, radius := geo.At(args[0].f, args[1].f), args[2].f
 	if limit > few {
-		rows := within(set, centre, radius)
-		a := places(set, rows, limit, byMeters)
-		a.visited = len(rows)
-		return a, nil
+		h.rows = within(set, centre, radius)
+		h.near = len(h.rows)
+	} else {
+		h.rows, h.near = nearest(set, centre, limit, geo.Reach(radius), func(_ int, meters float64) bool { return meters <= radius })
 	}
-	// The first rows by the sphere bound what the first ones by the spheroid can
-	// be, and so how far to look.
-	rows, _ := nearest(set, centre, limit, geo.Reach(radius), func(_ int, meters float64) bool { return meters <= radius })
-	if len(rows) >= limit && limit > 0 {
-		farthest := 0.0
-		for _, r := range rows {
-			farthest = max(farthest, r.meters)
+	h.rows = cut(h.rows, limit, bySphere)
+	return h, nil
+}
+
+func searchSorted(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) {
+	limit, fail := limitOf(args[3])
+	if fail != nil || nullIn(args[:3]) {
+		return h, fail
+	}
+	centre, radius := geo.At(args[0].f, args[1].f), args[2].f
+	h.visited = set.Index.Count(centre, radius)
+	if limit <= few {
+		// The first rows by the sphere bound what the first ones by the spheroid can
+		// be, and so how far to look.
+		h.rows, _ = nearest(set, centre, limit, geo.Reach(radius), func(_ int, meters float64) bool { return meters <= radius })
+		if len(h.rows) >= limit && limit > 0 {
+			farthest := 0.0
+			for _, r := range h.rows {
+				farthest = max(farthest, r.meters)
+			}
+			h.rows = within(set, centre, min(radius, farthest+1e-7)) // those that round to the same are equal
 		}
-		rows = within(set, centre, min(radius, farthest+1e-7)) // those that round to the same are equal
+	} else {
+		h.rows = within(set, centre, radius)
 	}
-	a := places(set, rows, limit, byMeters)
-	a.visited = set.Index.Count(centre, radius)
-	return a, nil
+	h.rows = cut(h.rows, limit, byMeters)
+	return h, nil
 }
 
-func searchCast(s *session, args []value) (answer, *pgproto3.ErrorResponse) {
-	a, fail := searchRadius(s, args)
-	a.near, a.visited = 0, len(s.server.cfg.Data.Locations)
-	return a, fail
+func searchCast(set *data.Set, args []value) (hits, *pgproto3.ErrorResponse) {
+	h, fail := searchRadius(set, args)
+	h.near, h.visited = 0, len(set.Locations)
+	return h, fail
 }
 
-func searchBox(s *session, args []value) (answer, *pgproto3.ErrorResponse) {
-	set := s.server.cfg.Data
+func searchBox(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) {
 	limit, fail := limitOf(args[3])
 	if fail != nil || nullIn(args[:3]) || nullIn(args[4:]) {
-		return answer{}, fail
+		return h, fail
 	}
 	centre, radius := geo.At(args[0].f, args[1].f), args[2].f
-	var rows []found
-	visited, seen := 0, map[int]bool{}
+	seen := map[int]bool{}
 	for _, shift := range [...]float64{0, -360, 360} {
 		west, east := args[4].f+shift, args[6].f+shift
 		b := geo.Box{
@@ -252,18 +256,17 @@ func searchBox(s *session, args []value) (answer, *pgproto3.ErrorResponse) {
 			if seen[at] {
 				return true
 			}
-			visited++
+			h.visited++
 			seen[at] = true
 			p := set.Index.Point(at)
 			if meters := geo.Spheroid(centre, p); meters <= radius {
-				rows = append(rows, found{at, nanos(geo.Sphere(centre, p)), nanos(meters)})
+				h.rows = append(h.rows, found{at, nanos(geo.Sphere(centre, p)), nanos(meters)})
 			}
 			return true
 		})
 	}
-	a := places(set, rows, limit, bySphere)
-	a.visited = visited
-	return a, nil
+	h.rows = cut(h.rows, limit, bySphere)
+	return h, nil
 }
 
 // below32 and above32 give way as boxes of geometry do, which are kept in
@@ -271,18 +274,15 @@ func searchBox(s *session, args []value) (answer, *pgproto3.ErrorResponse) {
 func below32(f float64) float64 { return float64(math.Nextafter32(float32(f), float32(math.Inf(-1)))) }
 func above32(f float64) float64 { return float64(math.Nextafter32(float32(f), float32(math.Inf(1)))) }
 
-func searchNearest(s *session, args []value) (answer, *pgproto3.ErrorResponse) {
-	set := s.server.cfg.Data
+func searchNearest(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) {
 	limit, fail := limitOf(args[3])
 	if fail != nil || nullIn(args[:2]) {
-		return answer{}, fail
+		return h, fail
 	}
-	centre := geo.At(args[0].f, args[1].f)
-	rows, visited := nearest(set, centre, limit, math.Inf(1), func(int, float64) bool { return true })
-	rows = slices.DeleteFunc(rows, func(r found) bool { return args[2].null || !(r.meters <= args[2].f) })
-	a := places(set, rows, limit, bySphere)
-	a.near = visited
-	return a, nil
+	h.rows, h.near = nearest(set, geo.At(args[0].f, args[1].f), limit, math.Inf(1), func(int, float64) bool { return true })
+	h.rows = slices.DeleteFunc(h.rows, func(r found) bool { return args[2].null || !(r.meters <= args[2].f) })
+	h.rows = cut(h.rows, limit, bySphere)
+	return h, nil
 }
 
 // unique gives the ids that there are, of 1 to most, in order.
