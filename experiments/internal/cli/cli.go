@@ -68,7 +68,7 @@ modelled (something underneath is simulated) or measured (a real device or serve
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newList(e), newRun(e), newCompare(e), newMerge(e), newNew(e), newRerun(e), newAudit(e), newClaims(e), newFake(e), newDoctor(e), newVersion(e))
+	root.AddCommand(newList(e), newRun(e), newCompare(e), newMerge(e), newNew(e), newRerun(e), newAudit(e), newClaims(e), newReport(e), newFake(e), newDoctor(e), newMan(e), newVersion(e))
 	return root
 }
 
@@ -78,6 +78,17 @@ type usageError struct{ error }
 func (u usageError) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// experimentNames completes the first argument by the experiments' names.
+func (e env) experimentNames(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, x := range e.experiments {
+		if len(args) == 0 && strings.HasPrefix(x.Name, begun) {
+			names = append(names, x.Name+"\t"+x.Question)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
 
 // exactly demands n arguments, which the text names.
 func exactly(n int, text string) cobra.PositionalArgs {

@@ -18,6 +18,7 @@ func newList(e env) *cobra.Command {
 		Short: "Show the experiments: question, factors and levels, rigs",
 		Long: `List shows what can be run: all experiments, those of a case, or one with the
 parameters of its models and with what its rigs assume.`,
+		ValidArgsFunction: e.experimentNames,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("list takes one case or experiment, but got %d; see %s --help", len(args), cmd.CommandPath())

@@ -60,7 +60,8 @@ measured, with exit code 130, 143 or 129.`,
 		Example: `  latlab run rawblock/putmany --rig channels --set strategy=sequential,batch
   latlab run rawblock/putmany --kind real --cross strategy,keys --dir /mnt/disk
   latlab run rawblock/putmany --kind virtual --sweep submit=1us..1ms --until-flip`,
-		Args: exactly(1, "the name of one experiment"),
+		Args:              exactly(1, "the name of one experiment"),
+		ValidArgsFunction: e.experimentNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.given = cmd.Flags().Changed
 			if !f.given("seed") {
