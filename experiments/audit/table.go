@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ func Columns() []string { return slices.Clone(columns) }
 
 // maxRows of a table: more than any study publishes.
 const maxRows = 10_000
+
+// maxBytes of a table's text.
+const maxBytes = 16 << 20
 
 // Table is a table of figures whose relations have been resolved. Nothing changes
 // it.
@@ -115,7 +119,15 @@ func (p place) within(err error) error {
 }
 
 func (t *Table) read(s Source) ([]pending, error) {
-	r := csv.NewReader(s)
+	text, err := io.ReadAll(io.LimitReader(s, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("%s:1:1: %w: it is larger than %d MiB", s.Name, ErrTable, maxBytes>>20)
+	}
+	lines := bytes.Split(text, []byte("\n"))
+	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.TrimLeadingSpace = '#', true
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
@@ -151,7 +163,7 @@ func (t *Table) read(s Source) ([]pending, error) {
 		} else if err != nil {
 			return nil, csvError(s.Name, err)
 		}
-		w := row{name: s.Name, r: r, cells: cells, at: at}
+		w := row{name: s.Name, r: r, lines: lines, cells: cells, at: at}
 		p, err := w.figure()
 		if err != nil {
 			return nil, err
@@ -195,6 +207,7 @@ func csvError(name string, err error) error {
 type row struct {
 	name  string
 	r     *csv.Reader
+	lines [][]byte // of the whole text
 	cells []string
 	at    map[string]int
 }
@@ -212,6 +225,10 @@ func (w row) place(column string) place {
 		i = w.at["id"]
 	}
 	line, col := w.r.FieldPos(i)
+	// A quoted cell's text begins behind the quote.
+	if own := w.lines[line-1]; col <= len(own) && own[col-1] == '"' {
+		col++
+	}
 	return place{w.name, line, col}
 }
 
