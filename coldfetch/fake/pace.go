@@ -80,7 +80,8 @@ func (t *transfer) pass(ctx context.Context, n int) error {
 
 // sharers counts the transfers under way at t's instant: those that began before
 // it or are t, and those that didn't end before it. So what happens at one
-// instant may happen in any order.
+// instant may happen in any order; and of transfers that begin together the first
+// piece passes as if each were alone.
 func (p *pacer) sharers(t *transfer) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
