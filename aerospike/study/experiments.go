@@ -102,7 +102,7 @@ var Layers = lab.Experiment{
 var columnsFirst = lab.NewFactor("form", aerospike.Typed, aerospike.Maps, aerospike.Handles)
 
 // ProfilingCost asks what stages cost when they are on: at the stage, at the
-// operation (layer A), end to end (layer C).
+// operation (layer A), end to end (layer C): how much faster is it with them off?
 var ProfilingCost = lab.Experiment{
 	Name:     "aerospike/profiling-cost",
 	Question: "What do stages cost when they are on, at the stage, at the read, end to end?",

@@ -27,7 +27,7 @@ var (
 	concurrency = lab.NewFactor("concurrency", 1, 10)
 	hits        = lab.NewFactor("hits", 0.9, 1.0, 0.7)
 	layer       = lab.NewFactor("layer", LayerA, LayerB, LayerC)
-	profiling   = lab.NewFactor("stages", "off", "on")
+	profiling   = lab.NewFactor("stages", "on", "off")
 	projection  = lab.NewFactor("bins", "all", "two") // of eight
 	inline      = lab.NewFactor("inline", true, false)
 	// Connections are open before a trial, or each trial begins with a client that
