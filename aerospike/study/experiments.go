@@ -120,7 +120,7 @@ var SetEight = lab.Experiment{
 	Name:     "aerospike/set-8",
 	Question: "How much faster is a set that holds nothing, and what does it do to an average?",
 	Note:     noteSets,
-	Factors:  []lab.Factor{kind, aerospike.ReaderToggle, aerospike.FormToggle, batch},
+	Factors:  []lab.Factor{kind, aerospike.ReaderToggle, aerospike.FormToggle, modeSingle, batch},
 	Cross:    []string{"set", "reader"},
 	Outcomes: []lab.Unit{naive, found, p95, unattributed},
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
