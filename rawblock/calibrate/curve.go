@@ -1,0 +1,139 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"latlab.example/rawblock"
+)
+
+// Path is how writes reach the device.
+type Path string
+
+// The paths. They have curves of their own: what goroutines can keep under way
+// in blocking calls is less than what the device can take.
+const (
+	Call Path = "call" // a goroutine a write, which it waits for
+	Ring Path = "ring" // many writes of one submission
+)
+
+// Point is what was measured with so many writes under way.
+type Point struct {
+	Path    Path          `json:"path"`
+	Bytes   int           `json:"bytes"`      // of a write
+	Depth   int           `json:"depth"`      // writes under way, all the time
+	Latency time.Duration `json:"latency_ns"` // of a write, by Little's law from their rate
+}
+
+// PerSec is the rate of writes.
+func (p Point) PerSec() float64 { return float64(p.Depth) / p.Latency.Seconds() }
+
+// streamer is a device that keeps many writes under way, as uring.Device does.
+type streamer interface {
+	WriteStream(ctx context.Context, ws []rawblock.IO, next func(w *rawblock.IO) bool) error
+}
+
+// Depths are those of a curve.
+var Depths = []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
+
+const (
+	writes = 128 // of one measurement, or four times the depth if that is more
+	rounds = 16  // over all points; the lower quartile counts
+)
+
+// Curve measures latency against depth for writes of these sizes at random places
+// of the device, on both paths, or on path Call only if the device takes no
+// streams. It overwrites what is there. A host that does other things too makes everything slower and nothing faster, so
+// the lower quartile of sixteen rounds counts. Each measures no more writes than a large PutMany makes: a disk
+// that lends speed for a while would show another face in a longer one.
+func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, error) {
+	var points []Point
+	for _, path := range []Path{Call, Ring} {
+		if _, ok := dev.(streamer); !ok && path == Ring {
+			continue
+		}
+		for _, n := range sizes {
+			for _, depth := range Depths {
+				if int64(depth)*int64(n) <= dev.Size() {
+					points = append(points, Point{Path: path, Bytes: n, Depth: depth})
+				}
+			}
+		}
+	}
+	seen := make([][]time.Duration, len(points))
+	for range rounds {
+		for _, i := range rand.Perm(len(points)) {
+			p := points[i]
+			d, err := measure(ctx, dev, p)
+			if err != nil {
+				return nil, fmt.Errorf("calibrate: %d writes of %d bytes under way by %s: %w", p.Depth, p.Bytes, p.Path, err)
+			}
+			seen[i] = append(seen[i], d)
+		}
+	}
+	for i := range points {
+		slices.Sort(seen[i])
+		points[i].Latency = seen[i][len(seen[i])/4]
+	}
+	return points, nil
+}
+
+// measure does some writes and keeps the point's number of them under way.
+func measure(ctx context.Context, dev rawblock.Device, p Point) (time.Duration, error) {
+	slots := make([]rawblock.IO, p.Depth)
+	mem := aligned(p.Depth*p.Bytes, dev.BlockSize())
+	part := dev.Size() / int64(p.Depth) / int64(p.Bytes) // of the device, in writes, for each under way: they never overlap
+	for i := range slots {
+		slots[i].Buf = mem[i*p.Bytes : (i+1)*p.Bytes : (i+1)*p.Bytes]
+		for j := range slots[i].Buf {
+			slots[i].Buf[j] = byte(j*7 + i)
+		}
+	}
+	place := func(r *rand.Rand, i int) int64 { return (int64(i)*part + r.Int64N(part)) * int64(p.Bytes) }
+	n := int64(max(writes, 4*p.Depth))
+	var issued atomic.Int64
+	start := time.Now()
+	var err error
+	if p.Path == Ring {
+		r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+		for i := range slots {
+			slots[i].Off = place(r, i)
+		}
+		err = dev.(streamer).WriteStream(ctx, slots, func(w *rawblock.IO) bool {
+			w.Off = place(r, int(w.Off/int64(p.Bytes)/part))
+			return issued.Add(1) <= n-int64(p.Depth)
+		})
+	} else {
+		errs := make([]error, p.Depth)
+		var wg sync.WaitGroup
+		for i := range slots {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+				for issued.Add(1) <= n && errs[i] == nil {
+					slots[i].Off = place(r, i)
+					errs[i] = dev.Write(ctx, slots[i])
+				}
+			})
+		}
+		wg.Wait()
+		err = errors.Join(errs...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(start) * time.Duration(p.Depth) / time.Duration(n), nil
+}
+
+// aligned is memory that direct I/O takes.
+func aligned(n, block int) []byte {
+	mem := make([]byte, n+block)
+	off := (block - int(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(block))) % block
+	return mem[off : off+n : off+n]
+}
