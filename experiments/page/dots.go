@@ -1,0 +1,105 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+
+	"latlab.example/common/lab"
+	"latlab.example/experiments/results"
+	"latlab.example/experiments/stats"
+)
+
+// inset keeps marks at the ends of a plot whole.
+const inset = 0.015
+
+// across is where a value lies in a plot that is as wide as its cell.
+func (s scale) across(v float64) string { return percent(inset + (1-2*inset)*s.at(v)) }
+
+// shape is the class of marks of a provenance: hollow and dashed, or filled and
+// solid.
+func shape(modelled bool) string {
+	if modelled {
+		return "mod"
+	}
+	return "mea"
+}
+
+// axis is the scale above a column of plots.
+func axis(s scale, u lab.Unit) template.HTML {
+	var c canvas
+	c.open("svg", "class", "axis", "width", "100%", "height", "16", "aria-hidden", "true")
+	ticks := s.ticks(5)
+	for i, t := range ticks {
+		anchor := "middle"
+		switch at := s.at(t); {
+		case at < 0.05:
+			anchor = "start"
+		case at > 0.93:
+			anchor = "end"
+		}
+		class := ""
+		if i%2 == 1 {
+			class = "wide" // left out on a narrow screen
+		}
+		c.text("text", tickText(u, t), "x", s.across(t), "y", "12", "text-anchor", anchor, "class", class)
+	}
+	c.close("svg")
+	return c.html()
+}
+
+// tickText is a value on an axis, where 0 needs no unit.
+func tickText(u lab.Unit, v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return figure(u, v)
+}
+
+// dot draws an arm: a faint tick a trial (× if it was disturbed), a line for the
+// interval, a dot for the median, and a hair line where the reference lies.
+func dot(s scale, u lab.Unit, a results.Arm, sum stats.Summary, ref float64, modelled bool) template.HTML {
+	var c canvas
+	c.open("svg", "class", "plot "+shape(modelled), "role", "img",
+		"aria-label", fmt.Sprintf("%s: median %s", provenance(modelled), spoken(u, sum)))
+	for _, t := range s.ticks(5) {
+		c.leaf("line", "class", "grid", "x1", s.across(t), "x2", s.across(t), "y1", "0", "y2", "100%")
+	}
+	if !math.IsNaN(ref) {
+		c.leaf("line", "class", "ref", "x1", s.across(ref), "x2", s.across(ref), "y1", "0", "y2", "100%")
+	}
+	for _, t := range a.Trials {
+		v, ok := t.Values[u.Name]
+		switch {
+		case !ok:
+		case t.Dirty != "":
+			c.text("text", "×", "class", "dirty", "x", s.across(v), "y", "30", "text-anchor", "middle")
+		default:
+			c.leaf("line", "class", "trial", "x1", s.across(v), "x2", s.across(v), "y1", "22", "y2", "29")
+		}
+	}
+	if sum.N > 0 {
+		if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
+			c.leaf("line", "class", "whisker", "x1", s.across(sum.Lo), "x2", s.across(sum.Hi), "y1", "13", "y2", "13")
+		}
+		c.leaf("circle", "class", "mid", "cx", s.across(sum.Mid), "cy", "13", "r", "4.5")
+	}
+	c.close("svg")
+	return c.html()
+}
+
+func provenance(modelled bool) string {
+	if modelled {
+		return lab.Modelled.String()
+	}
+	return lab.Measured.String()
+}
+
+// spoken is a summary for who hears the page.
+func spoken(u lab.Unit, s stats.Summary) string {
+	mid, _ := summary(u, s)
+	if math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0) {
+		return mid + ", interval unknown"
+	}
+	return fmt.Sprintf("%s, interval %s to %s", mid, figure(u, s.Lo), figure(u, s.Hi))
+}
