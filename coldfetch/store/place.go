@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -35,14 +36,16 @@ type Account struct {
 	Virtual              bool // virtual-host addressing
 }
 
-// Client makes a client for the account.
-func (a Account) Client() (*minio.Client, error) {
+// Client makes a client for the account. The transport is the caller's to close;
+// nil is the client's default, which keeps idle connections for a minute.
+func (a Account) Client(tr http.RoundTripper) (*minio.Client, error) {
 	lookup := minio.BucketLookupPath
 	if a.Virtual {
 		lookup = minio.BucketLookupDNS
 	}
 	return minio.New(a.Endpoint, &minio.Options{
 		Creds: credentials.NewStaticV4(a.AccessKey, a.SecretKey, a.Token), Secure: a.Secure, Region: a.Region, BucketLookup: lookup,
+		Transport: tr,
 	})
 }
 
@@ -134,10 +137,11 @@ func (p *Place) claim(ctx context.Context) error {
 		p.Prefix = name + "/"
 		return nil
 	}
-	client, err := p.Client()
+	client, done, err := p.ownClient()
 	if err != nil {
 		return err
 	}
+	defer done()
 	if err := client.MakeBucket(ctx, name, minio.MakeBucketOptions{Region: p.Region}); err != nil {
 		return fmt.Errorf("store: make bucket %s at %s: %w; allow it, or name a bucket in %s", name, p.Endpoint, err, BucketVariable)
 	}
@@ -156,11 +160,19 @@ func (p *Place) stop() error {
 	return p.server.Close()
 }
 
+// ownClient is a client that leaves no connection behind.
+func (p *Place) ownClient() (c *minio.Client, done func(), err error) {
+	tr := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true}
+	c, err = p.Client(tr)
+	return c, tr.CloseIdleConnections, err
+}
+
 func (p *Place) clean() error {
-	client, err := p.Client()
+	client, done, err := p.ownClient()
 	if err != nil {
 		return err
 	}
+	defer done()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var all error
