@@ -60,15 +60,6 @@ func (s Selector) String() string {
 	return strings.Join(parts, ",")
 }
 
-func (s Selector) label(factor string) (string, bool) {
-	for _, l := range s {
-		if l.Factor == factor {
-			return l.Label, true
-		}
-	}
-	return "", false
-}
-
 func parseSelector(text string) (Selector, error) {
 	var s Selector
 	for part := range strings.SplitSeq(text, ",") {
