@@ -37,7 +37,7 @@ type env struct {
 }
 
 // on runs the case, and removes what it left.
-func (cs testCase) on(ctx context.Context, t *target, c maker) (summary string, err error) {
+func (cs testCase) on(ctx context.Context, t *target, c maker) (a answer) {
 	asked := *t
 	if cs.alter != nil {
 		cs.alter(&asked)
@@ -50,13 +50,15 @@ func (cs testCase) on(ctx context.Context, t *target, c maker) (summary string, 
 			return err
 		}
 		e := &env{ctx, client, t.prefix + strings.ReplaceAll(cs.name, " ", "-") + "/" + c.name + "/"}
-		summary, err = cs.run(e)
+		a.text, err = cs.run(e)
 		return err
 	}
 	if cs.stopped {
-		return summary, bubble.Run(ctx, run)
+		a.err = bubble.Run(ctx, run)
+	} else {
+		a.err = run(ctx)
 	}
-	return summary, run(ctx)
+	return a
 }
 
 var cases = []testCase{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -20,28 +21,24 @@ func TestSameAnswers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	want := map[string]string{}
-	for _, tg := range targets {
+	all := newTable(targets)
+	for _, to := range targets {
 		for _, c := range clients {
 			for _, cs := range cases {
-				t.Run(tg.name+"/"+c.name+"/"+cs.name, func(t *testing.T) {
-					got, err := cs.on(t.Context(), tg, c)
-					if known := cs.known[tg.kind]; known != "" {
-						if err == nil {
-							t.Errorf("it no longer differs: %s", known)
-						}
-						return
+				t.Run(to.name+"/"+c.name+"/"+cs.name, func(t *testing.T) {
+					if err := all.add(cs, to, cs.on(t.Context(), to, c)); err != nil {
+						t.Error(err)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					if first, ok := want[cs.name]; ok && got != first {
-						t.Errorf("%s, and before: %s", got, first)
-					}
-					want[cs.name] = got
 				})
 			}
 		}
+	}
+	var out bytes.Buffer
+	if faults := all.write(&out); faults > 0 != t.Failed() || strings.Contains(out.String(), "WRONG") != t.Failed() {
+		t.Errorf("the table counts %d faults:\n%s", faults, &out)
+	}
+	if cells, want := strings.Count(out.String(), "|"), (len(cases)+2)*(len(targets)*len(clients)+2); cells != want {
+		t.Errorf("%d bars in the table, want %d:\n%s", cells, want, &out)
 	}
 	t.Run("real", func(t *testing.T) {
 		if missing != nil {
@@ -50,18 +47,29 @@ func TestSameAnswers(t *testing.T) {
 	})
 }
 
-// The command prints a row a case.
-func TestTable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("asks all again")
+// A wrong answer, another answer and a difference that is gone are faults.
+func TestFaultsAreCounted(t *testing.T) {
+	to := &target{name: "x", kind: "real"}
+	all := newTable([]*target{to})
+	known := testCase{name: cases[1].name, known: map[string]string{"real": "why"}}
+	for _, c := range []struct {
+		cs    testCase
+		a     answer
+		wrong bool
+	}{
+		{cases[0], answer{text: "1"}, false},
+		{cases[0], answer{text: "1"}, false},
+		{cases[0], answer{text: "2"}, true},
+		{cases[0], answer{err: errors.New("a|b")}, true},
+		{known, answer{err: errors.New("so it is")}, false},
+		{known, answer{text: "1"}, true},
+	} {
+		if err := all.add(c.cs, to, c.a); (err != nil) != c.wrong {
+			t.Errorf("%s %+v: %v", c.cs.name, c.a, err)
+		}
 	}
 	var out bytes.Buffer
-	if err := run(t.Context(), &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	for _, cs := range cases {
-		if !strings.Contains(out.String(), "\n| "+cs.name+" | ") {
-			t.Errorf("no row %q in\n%s", cs.name, &out)
-		}
+	if faults := all.write(&out); faults != 3 || strings.Count(out.String(), "WRONG: ") != 3 || !strings.Contains(out.String(), "differs: why") {
+		t.Errorf("%d faults\n%s", faults, &out)
 	}
 }

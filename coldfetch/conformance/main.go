@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run prints the table. It is Markdown: a row a case, a column a client on a target.
+// run asks and prints the table.
 func run(ctx context.Context, out io.Writer) (err error) {
 	targets, missing, err := open(ctx)
 	if err != nil {
@@ -35,6 +35,35 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if missing != nil {
 		fmt.Fprintf(out, "No real server: %v.\n\n", missing)
 	}
+	t := newTable(targets)
+	for _, cs := range cases {
+		for _, to := range targets {
+			for _, c := range clients {
+				_ = t.add(cs, to, cs.on(ctx, to, c)) // the table counts it
+			}
+		}
+	}
+	if faults := t.write(out); faults > 0 {
+		return fmt.Errorf("%d answers are wrong or not the same; the table shows them", faults)
+	}
+	return nil
+}
+
+// answer is what a case gave.
+type answer struct {
+	text string
+	err  error
+}
+
+// table is Markdown: a row a case, a column a client on a target.
+type table struct {
+	head  string
+	rows  map[string]string
+	first map[string]string // a case's first good answer, which all others must equal
+	fault int
+}
+
+func newTable(targets []*target) *table {
 	head, rule := "| case |", "|---|"
 	for _, t := range targets {
 		for _, c := range clients {
@@ -42,39 +71,38 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			rule += "---|"
 		}
 	}
-	fmt.Fprintf(out, "%s\n%s\n", head, rule)
-	faults := 0
+	return &table{head: head + "\n" + rule, rows: map[string]string{}, first: map[string]string{}}
+}
+
+// add enters a cell, and returns what is wrong with the answer.
+func (t *table) add(cs testCase, to *target, a answer) error {
+	first, known := t.first[cs.name], cs.known[to.kind]
+	cell, err := a.text, a.err
+	switch {
+	case known != "" && a.err == nil:
+		err = fmt.Errorf("no longer differs: %s", known)
+	case known != "":
+		cell, err = "differs: "+known, nil
+	case a.err == nil && first != "" && a.text != first:
+		err = fmt.Errorf("%s, not %s", a.text, first)
+	case a.err == nil:
+		t.first[cs.name] = a.text
+	}
+	if err != nil {
+		t.fault++
+		cell = "WRONG: " + strings.NewReplacer("|", "/", "\n", " ").Replace(err.Error())
+	}
+	t.rows[cs.name] += " " + cell + " |"
+	return err
+}
+
+// write prints the table, and returns how many answers were wrong.
+func (t *table) write(out io.Writer) (faults int) {
+	fmt.Fprintln(out, t.head)
 	for _, cs := range cases {
-		row := "| " + cs.name + " |"
-		want := ""
-		for _, t := range targets {
-			for _, c := range clients {
-				got, why := cs.on(ctx, t, c)
-				switch {
-				case cs.known[t.kind] != "":
-					row += " differs: " + cs.known[t.kind] + " |"
-					if why == nil {
-						faults++
-						row += " (no longer) |"
-					}
-				case why != nil:
-					faults++
-					row += " " + strings.ReplaceAll(why.Error(), "|", "/") + " |"
-				case want != "" && got != want:
-					faults++
-					row += " " + got + ", not " + want + " |"
-				default:
-					want = got
-					row += " " + got + " |"
-				}
-			}
-		}
-		fmt.Fprintln(out, row)
+		fmt.Fprintf(out, "| %s |%s\n", cs.name, t.rows[cs.name])
 	}
-	if faults > 0 {
-		return fmt.Errorf("%d answers are wrong or not the same; the table shows them", faults)
-	}
-	return nil
+	return t.fault
 }
 
 // unavailable says whether an error means that there is no real server here.
