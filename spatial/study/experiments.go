@@ -11,7 +11,7 @@ var Experiments = []lab.Experiment{
 	Index, Shape, KNN, PlanWarmth,
 }
 
-const note = "sec/op is the mean response time of requests, failed ones included; virtual rigs run 2 minutes of load, others 8 s, after a ramp"
+const note = "sec/op is the mean response time of requests, failed ones included; a trial is a minute of load in virtual time, and 8 s on other rigs, after a ramp"
 
 func onBubble(own ...lab.Factor) lab.Rig {
 	return lab.Bubble("bubble", bubbleAssumptions, openBubble).With(append(own, cores, roundTrip)...)

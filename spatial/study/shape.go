@@ -11,7 +11,7 @@ import (
 type pace struct{ ramp, settle, window, down time.Duration }
 
 var (
-	virtualPace = pace{30 * time.Second, 30 * time.Second, 120 * time.Second, 10 * time.Second}
+	virtualPace = pace{20 * time.Second, 20 * time.Second, 60 * time.Second, 5 * time.Second}
 	wallPace    = pace{2 * time.Second, 4 * time.Second, 8 * time.Second, 500 * time.Millisecond}
 )
 
