@@ -104,6 +104,14 @@ func (f *filler) frame(b []byte, node *as.Node, failed *failures) error {
 			return err
 		}
 		f.States[i] = stateOf(h.Result, node, failed)
+		if f.States[i] != Found { // whatever stands there isn't a record
+			_, _, n, err := wire.ParseRow(b)
+			if err != nil {
+				return err
+			}
+			b = b[n:]
+			continue
+		}
 		if b, err = f.fromBytes(i, wire.Ops{Count: int(h.Ops), Data: b[n:]}); err != nil {
 			if errors.Is(err, ErrColumn) {
 				f.wrong = err // no fault of the node's
