@@ -8,6 +8,7 @@ import (
 
 	"latlab.example/common/lab"
 	"latlab.example/common/sim/param"
+	"latlab.example/experiments/results"
 	"latlab.example/experiments/runner"
 	"latlab.example/experiments/stats"
 	"latlab.example/experiments/sweep"
@@ -116,74 +117,48 @@ func baseline(a stats.Analysis) string {
 	return unknown
 }
 
-// SweepJSON writes a sweep as one object. It returns the error of w.
-func SweepJSON(w io.Writer, s Sweep) error {
-	type arm struct {
-		Arm     string       `json:"arm"`
-		Ratio   jsonInterval `json:"ratio"`
-		Verdict lab.Verdict  `json:"verdict"`
-	}
-	type point struct {
-		Value int64  `json:"value"`
-		Text  string `json:"text"`
-		Arms  []arm  `json:"arms"`
-	}
-	type flip struct {
-		Arm   string      `json:"arm"`
-		Below int64       `json:"below"`
-		Above int64       `json:"above"`
-		From  lab.Verdict `json:"from"`
-		To    lab.Verdict `json:"to"`
-	}
-	out := struct {
-		Experiment string  `json:"experiment"`
-		Rig        string  `json:"rig"`
-		Provenance string  `json:"provenance"`
-		Parameter  string  `json:"parameter"`
-		Unit       string  `json:"unit"`
-		Points     []point `json:"points"`
-		Flips      []flip  `json:"flips"`
-	}{
-		Experiment: s.Points[0].Set.Experiment.Name, Rig: s.Points[0].Set.Rig.Name(), Provenance: lab.Modelled.String(),
-		Parameter: s.Param.Name, Unit: s.Points[0].Analysis.Unit.Name, Flips: []flip{},
+// newSweep is a sweep as it is written.
+func newSweep(s Sweep) results.Sweep {
+	first := s.Points[0]
+	out := results.Sweep{
+		Experiment: first.Set.Experiment.Name, Rig: first.Set.Rig.Name(), Provenance: lab.Modelled.String(), Baseline: first.Set.Rows[0].Arm.String(),
+		Parameter: s.Param.Name, Has: s.Param.Text(), Source: s.Param.Source.String(), Unit: first.Analysis.Unit.Name, Flips: []results.SweepFlip{},
 	}
 	for _, p := range s.Points {
-		row := point{Value: p.Value, Text: p.Text}
+		row := results.SweepPoint{Value: p.Value, Text: p.Text}
 		for _, a := range sweep.Judged(p.Analysis) {
-			row.Arms = append(row.Arms, arm{a.Arm.String(), newJSONInterval(a.Effect.Ratios[p.Analysis.Unit.Name]), a.Effect.Verdict})
+			row.Arms = append(row.Arms, results.SweepArm{Arm: a.Arm.String(), Ratio: results.NewInterval(a.Effect.Ratios[p.Analysis.Unit.Name]), Verdict: a.Effect.Verdict})
 		}
 		out.Points = append(out.Points, row)
 	}
 	for _, f := range s.Flips {
-		out.Flips = append(out.Flips, flip{f.Arm.String(), f.Below, f.Above, f.From, f.To})
+		out.Flips = append(out.Flips, results.SweepFlip{Arm: f.Arm.String(), Below: f.Below, Above: f.Above, From: f.From, To: f.To, Text: f.Flip.String()})
 	}
-	return writeJSON(w, out)
+	return out
 }
 
-// TornadoJSON writes the tornados as one array. It returns the error of w.
-func TornadoJSON(w io.Writer, all []sweep.Tornado) error {
-	type bar struct {
-		Parameter string  `json:"parameter"`
-		From      string  `json:"from"`
-		To        string  `json:"to"`
-		AtFrom    float64 `json:"ratio_at_from"`
-		AtTo      float64 `json:"ratio_at_to"`
-		Source    string  `json:"source"`
-	}
-	type tornado struct {
-		Arm        string  `json:"arm"`
-		Provenance string  `json:"provenance"`
-		Unit       string  `json:"unit"`
-		Base       float64 `json:"ratio"`
-		Bars       []bar   `json:"bars"`
-	}
-	out := []tornado{}
+// SweepJSON writes a sweep as one object. It returns the error of w.
+func SweepJSON(w io.Writer, s Sweep) error { return writeJSON(w, newSweep(s)) }
+
+// newTornados are tornados as they are written.
+func newTornados(set runner.Set, all []sweep.Tornado) []results.Tornado {
+	out := []results.Tornado{}
 	for _, t := range all {
-		row := tornado{Arm: t.Arm.String(), Provenance: lab.Modelled.String(), Unit: t.Unit.Name, Base: t.Base, Bars: []bar{}}
+		row := results.Tornado{
+			Experiment: set.Experiment.Name, Rig: set.Rig.Name(), Provenance: lab.Modelled.String(), Baseline: set.Rows[0].Arm.String(),
+			Arm: t.Arm.String(), Unit: t.Unit.Name, Base: t.Base, Bars: []results.Bar{},
+		}
 		for _, b := range t.Bars {
-			row.Bars = append(row.Bars, bar{b.Param.Name, b.Param.TextOf(b.Param.Lo), b.Param.TextOf(b.Param.Hi), b.AtLo, b.AtHi, b.Param.Source.String()})
+			row.Bars = append(row.Bars, results.Bar{
+				Parameter: b.Param.Name, From: b.Param.TextOf(b.Param.Lo), To: b.Param.TextOf(b.Param.Hi), AtFrom: b.AtLo, AtTo: b.AtHi, Source: b.Param.Source.String(),
+			})
 		}
 		out = append(out, row)
 	}
-	return writeJSON(w, out)
+	return out
+}
+
+// TornadoJSON writes the tornados as one array. It returns the error of w.
+func TornadoJSON(w io.Writer, set runner.Set, all []sweep.Tornado) error {
+	return writeJSON(w, newTornados(set, all))
 }

@@ -50,7 +50,7 @@ func newEffect(e *stats.Effect) *Effect {
 		P: finite(e.P), Holm: finite(e.Holm), Judged: e.Judged, Verdict: e.Verdict, Reason: e.Reason,
 	}
 	for unit, i := range e.Ratios {
-		out.Ratios[unit] = newInterval(i)
+		out.Ratios[unit] = NewInterval(i)
 	}
 	return out
 }
@@ -62,7 +62,8 @@ type Interval struct {
 	Hi  *float64 `json:"hi"`
 }
 
-func newInterval(i lab.Interval) Interval {
+// NewInterval is an interval as it is written.
+func NewInterval(i lab.Interval) Interval {
 	return Interval{finite(i.Lo), finite(i.Mid), finite(i.Hi)}
 }
 

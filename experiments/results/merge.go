@@ -46,7 +46,7 @@ type MergedFigure struct {
 
 // MarshalJSON writes intervals, with null for what is unknown.
 func (f MergedFigure) MarshalJSON() ([]byte, error) {
-	flat := func(s stats.Summary) Interval { return newInterval(lab.Interval{Lo: s.Lo, Mid: s.Mid, Hi: s.Hi}) }
+	flat := func(s stats.Summary) Interval { return NewInterval(lab.Interval{Lo: s.Lo, Mid: s.Mid, Hi: s.Hi}) }
 	out := struct {
 		Unit     string     `json:"unit"`
 		Hosts    []Interval `json:"hosts"`

@@ -90,7 +90,7 @@ func newMeta(set runner.Set, p lab.Provenance, b Build) (Meta, error) {
 	}
 	judged := stats.Analyse(set)
 	m.Units, m.Unit, m.Baseline = newUnits(set.Experiment.AllUnits()), judged.Unit.Name, set.Rows[0].Arm.String()
-	m.Floor, m.AA = finite(judged.Floor), newInterval(judged.Control)
+	m.Floor, m.AA = finite(judged.Floor), NewInterval(judged.Control)
 	effects := make(map[string]*Effect)
 	for _, t := range judged.Tables {
 		for _, r := range t.Rows {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"latlab.example/common/host"
@@ -33,6 +32,14 @@ const (
 type Stored struct {
 	Path string
 	Meta Meta
+}
+
+// Folder is what was read of a folder, in the order of paths.
+type Folder struct {
+	Runs     []Stored
+	Sweeps   []Sweep
+	Tornados []Tornado
+	Skipped  []Skipped
 }
 
 // Skipped is a file that was left out, and why; Err doesn't name it.
@@ -75,31 +82,71 @@ func readMeta(r io.Reader) (Meta, error) {
 // ReadMetaFile is ReadMeta of a file: a result's .json, or its .txt, beside which
 // the .json is looked for.
 func ReadMetaFile(path string) (Stored, error) {
-	if base, ok := strings.CutSuffix(path, ".txt"); ok {
-		path = base + ".json"
-	}
-	f, err := os.Open(path)
+	f, err := os.Open(beside(path))
 	if err != nil {
 		return Stored{}, err
 	}
 	defer f.Close()
-	m, err := ReadMeta(f, path)
-	return Stored{path, m}, err
+	m, err := ReadMeta(f, f.Name())
+	return Stored{f.Name(), m}, err
 }
 
-// ReadFolder reads all results under a folder, in the order of their paths. It
-// never leaves the folder: links that lead out of it are skipped, as are files
-// that aren't regular. A file that can't be read, or that lies in the half of the
-// other provenance, is skipped with its reason. The error is that of the folder
-// itself.
-func ReadFolder(dir string) ([]Stored, []Skipped, error) {
+// beside is the .json of a result's .txt.
+func beside(path string) string {
+	if base, ok := strings.CutSuffix(path, ".txt"); ok {
+		return base + ".json"
+	}
+	return path
+}
+
+// Read reads one file into f: a result's .json or .txt, a sweep or a tornado. The
+// error names the file and wraps [ErrMeta], or is that of the file system.
+func (f *Folder) Read(path string) error {
+	path = beside(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := f.read(file, path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// read tries what a .json file may be. The error is of a result, which most are.
+func (f *Folder) read(file io.ReadSeeker, path string) error {
+	m, err := readMeta(file)
+	if err == nil {
+		f.Runs = append(f.Runs, Stored{path, m})
+		return nil
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sweep, tornados, other := ReadSweep(file)
+	switch {
+	case other != nil:
+		return err
+	case sweep != nil:
+		f.Sweeps = append(f.Sweeps, *sweep)
+	}
+	f.Tornados = append(f.Tornados, tornados...)
+	return nil
+}
+
+// ReadFolder reads all results under a folder. It never leaves the folder: links
+// that lead out of it are skipped, as are files that aren't regular. A file that
+// can't be read, or that lies in the half of the other provenance, is skipped with
+// its reason. The error is that of the folder itself.
+func ReadFolder(dir string) (Folder, error) {
+	var f Folder
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, err
+		return f, err
 	}
 	defer root.Close()
-	var found []Stored
-	var skipped []Skipped
+	skip := func(path string, err error) { f.Skipped = append(f.Skipped, Skipped{path, err}) }
 	files := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -107,50 +154,49 @@ func ReadFolder(dir string) ([]Stored, []Skipped, error) {
 		case err != nil && name == ".":
 			return err
 		case err != nil:
-			skipped = append(skipped, Skipped{path, err})
+			skip(path, err)
 			return nil
 		case entry.IsDir() && strings.Count(name, "/") >= maxDepth:
-			skipped = append(skipped, Skipped{path, fmt.Errorf("more than %d folders within each other", maxDepth)})
+			skip(path, fmt.Errorf("more than %d folders within each other", maxDepth))
 			return fs.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".json") || strings.HasPrefix(entry.Name(), "."):
 			return nil
 		case !entry.Type().IsRegular():
-			skipped = append(skipped, Skipped{path, errors.New("not a regular file")})
+			skip(path, errors.New("not a regular file"))
 			return nil
 		}
 		if files++; files > MaxFiles {
-			skipped = append(skipped, Skipped{path, fmt.Errorf("this file and those after it: the folder has more than %d .json files", MaxFiles)})
+			skip(path, fmt.Errorf("this file and those after it: the folder has more than %d .json files", MaxFiles))
 			return fs.SkipAll
 		}
-		m, err := readIn(root, name)
-		if err != nil {
-			skipped = append(skipped, Skipped{path, err})
-			return nil
+		if err := f.readIn(root, name, path); err != nil {
+			skip(path, err)
 		}
-		found = append(found, Stored{path, m})
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return Folder{}, err
 	}
-	return found, skipped, nil
+	return f, nil
 }
 
-func readIn(root *os.Root, name string) (Meta, error) {
-	f, err := root.Open(name)
+func (f *Folder) readIn(root *os.Root, name, path string) error {
+	file, err := root.Open(name)
 	if err != nil {
-		return Meta{}, err
+		return err
 	}
-	defer f.Close()
-	m, err := readMeta(f)
-	if err != nil {
-		return Meta{}, err
+	defer file.Close()
+	n := len(f.Runs)
+	if err := f.read(file, path); err != nil || len(f.Runs) == n {
+		return err
 	}
 	half, _, _ := strings.Cut(name, "/")
-	if other := map[string]string{lab.Modelled.String(): lab.Measured.String(), lab.Measured.String(): lab.Modelled.String()}[m.Provenance]; half == other {
-		return Meta{}, fmt.Errorf("%w: it says that it is %s, and lies in the half of what is %s", ErrMeta, m.Provenance, half)
+	own := f.Runs[n].Meta.Provenance
+	if half != own && (half == lab.Modelled.String() || half == lab.Measured.String()) {
+		f.Runs = f.Runs[:n]
+		return fmt.Errorf("%w: it says that it is %s, and lies in the half of what is %s", ErrMeta, own, half)
 	}
-	return m, nil
+	return nil
 }
 
 // check says what a file breaks of the rules that ReadMeta promises.
@@ -197,12 +243,7 @@ func (m Meta) check() error {
 		}
 		texts = append(texts, own...)
 	}
-	for _, t := range texts {
-		if len(t) > maxText {
-			return fmt.Errorf("it has a text of %d bytes: %.40q", len(t), t)
-		}
-	}
-	return nil
+	return bounded(texts)
 }
 
 // check says what is wrong with an arm, and returns its texts.
@@ -217,7 +258,7 @@ func (a Arm) check() (texts []string, err error) {
 	}
 	texts = append([]string{a.Arm, a.Calibration}, a.Assumptions...)
 	if e := a.Effect; e != nil {
-		if !slices.Contains([]lab.Verdict{"", lab.Holds, lab.Fails, lab.Inconclusive}, e.Verdict) {
+		if !isVerdict(e.Verdict) {
 			return nil, fmt.Errorf("arm %.80q: its verdict is %.40q", a.Arm, e.Verdict)
 		}
 		if len(e.Ratios) > maxList {

@@ -93,9 +93,12 @@ func TestReadFolder(t *testing.T) {
 	put("measured/liar.json", string(real))
 	put("note.txt", "not read")
 	put("a/b/c/d/e/f/g/h/i/deep.json", string(real))
-	found, skipped, err := ReadFolder(dir)
-	if err != nil || len(found) != 3 || len(skipped) != 3 {
-		t.Fatalf("found %d, skipped %v, %v; want 3 of each", len(found), skipped, err)
+	put("sweep.json", sweepText)
+	put("tornado.json", tornadoText)
+	f, err := ReadFolder(dir)
+	found, skipped := f.Runs, f.Skipped
+	if err != nil || len(found) != 3 || len(skipped) != 3 || len(f.Sweeps) != 1 || len(f.Tornados) != 1 {
+		t.Fatalf("found %d, skipped %v, %d sweeps, %d tornados, %v; want 3, 3, 1, 1", len(found), skipped, len(f.Sweeps), len(f.Tornados), err)
 	}
 	for name, want := range map[string]string{
 		"broken.json": "not the .json file of a latlab result",
@@ -110,7 +113,7 @@ func TestReadFolder(t *testing.T) {
 			t.Errorf("skipped %v; want %s: %s", skipped, name, want)
 		}
 	}
-	if _, _, err := ReadFolder(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadFolder(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
 }
@@ -125,10 +128,11 @@ func TestReadFolderStaysInside(t *testing.T) {
 			t.Skipf("no links here: %v", err)
 		}
 	}
-	found, skipped, err := ReadFolder(dir)
-	if err != nil || len(found) != 0 {
-		t.Errorf("found %v, %v; want nothing", found, err)
+	f, err := ReadFolder(dir)
+	if err != nil || len(f.Runs) != 0 {
+		t.Errorf("found %v, %v; want nothing", f.Runs, err)
 	}
+	skipped := f.Skipped
 	if len(skipped) != 1 || !strings.Contains(skipped[0].Err.Error(), "not a regular file") {
 		t.Errorf("skipped %v; want the link to a file", skipped)
 	}

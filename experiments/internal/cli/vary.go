@@ -60,12 +60,13 @@ func (f runFlags) vary(ctx context.Context, e env, x lab.Experiment, jobs []job)
 			return stoppedOr(ctx, err)
 		case len(all) == 0:
 			return f.nothingJudged(x)
-		case f.json:
-			return report.TornadoJSON(e.out, all)
 		}
 		set, err := s.Set(ctx)
 		if err != nil {
 			return err
+		}
+		if f.json {
+			return report.TornadoJSON(e.out, set, all)
 		}
 		return report.TornadoText(e.out, set, all)
 	}
