@@ -160,7 +160,7 @@ func TestRelationsOfTheStudy(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]lab.Verdict{
-		"mystery": lab.Inconclusive,
+		"mystery":             lab.Inconclusive,
 		"single-beats-gather": lab.Holds, "official-gains-too": lab.Holds, "gather-closes-without-lock": lab.Holds,
 		"p95-halves-without-lock": lab.Holds, "blocking-wait-vanishes": lab.Holds, "blocking-wait-of-234-ms": lab.Fails,
 		"resume-delay-vanishes": lab.Fails, "io-inflates-under-lock": lab.Fails, "inference-waits": lab.Holds,
