@@ -52,7 +52,13 @@ func result(t *testing.T, dir, name, rig, provenance string, control float64, ar
 		twins[0].Trials = append(twins[0].Trials, trial{map[string]float64{"sec/op": 1}})
 		twins[1].Trials = append(twins[1].Trials, trial{map[string]float64{"sec/op": control}})
 	}
-	meta, err := json.Marshal(map[string]any{"arms": twins})
+	kind, host := "emulated", ""
+	if provenance == "measured" {
+		kind, host = "real", "h"
+	}
+	meta, err := json.Marshal(map[string]any{
+		"experiment": "toy/speed", "rig": rig, "kind": kind, "provenance": provenance, "host_id": host, "arms": twins, "blocks": 6, "planned_blocks": 6,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,10 @@
 package claims
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,18 +119,15 @@ func (c column) ratio(by column) lab.Interval {
 	return lab.Interval{Lo: s.Lo, Mid: s.Mid, Hi: s.Hi}
 }
 
-// floor is the largest difference, as a share, that the interval of the A/A
+// floor is the noise floor: the largest difference, as a share, that the interval of the A/A
 // control allows, whichever twin is called the baseline. It is infinite if it
 // isn't known: the .json file beside the results has it.
 func floor(path, unit string) float64 {
-	b, err := os.ReadFile(strings.TrimSuffix(path, ".txt") + ".json")
+	stored, err := results.ReadMetaFile(path)
 	if err != nil {
 		return math.Inf(1)
 	}
-	var m results.Meta
-	if json.Unmarshal(b, &m) != nil {
-		return math.Inf(1)
-	}
+	m := stored.Meta
 	i := slices.IndexFunc(m.Arms, func(a results.Arm) bool { return a.Control })
 	if i < 0 {
 		return math.Inf(1)
@@ -142,18 +137,18 @@ func floor(path, unit string) float64 {
 	if j < 0 {
 		return math.Inf(1)
 	}
-	_, name := benchunit.Tidy(1, unit)
-	of := func(a results.Arm) (v []float64) {
+	of := func(a results.Arm, unit string) (v []float64) {
 		for _, t := range a.Trials {
 			if x, ok := t.Values[unit]; ok {
-				v = append(v, x)
-			} else if x, ok := t.Values[name]; ok {
 				v = append(v, x)
 			}
 		}
 		return v
 	}
-	r := column{unit: lab.Unit{Name: name}, values: of(control)}.ratio(column{values: of(m.Arms[j])})
+	if len(of(control, unit)) == 0 {
+		unit = lab.SecPerOp.Name // a stage's time is noisy as the whole's is
+	}
+	r := column{unit: lab.Unit{Name: unit}, values: of(control, unit)}.ratio(column{values: of(m.Arms[j], unit)})
 	if !(r.Lo > 0) || math.IsInf(r.Hi, 0) {
 		return math.Inf(1)
 	}

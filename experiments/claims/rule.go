@@ -131,7 +131,10 @@ func (r Rule) judge(i lab.Interval, floor float64) (lab.Verdict, string) {
 	case "least":
 		return inside(i, r.value, math.Inf(1))
 	}
-	if r.kind == "ratio" && floor > r.within {
+	switch {
+	case r.kind == "ratio" && math.IsInf(floor, 0):
+		return lab.Inconclusive, "the noise floor is unknown"
+	case r.kind == "ratio" && floor > r.within:
 		return lab.Inconclusive, fmt.Sprintf("two runs of one arm differ by %.0f %%", 100*floor)
 	}
 	return inside(i, r.value*(1-r.within), r.value*(1+r.within))
