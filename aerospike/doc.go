@@ -17,7 +17,10 @@
 //  5. The caller goes on (resume_delay).
 //  6. Rows become what the [Form] says: maps (to_map), typed columns
 //     (to_columns), or they stay handles; and they are put together by set and
-//     position (merge).
+//     position (merge). Lazy fills columns straight from the replies, without
+//     rows ([ColumnReader]).
+//
+// Package predict puts a service around it, and package app makes that a program.
 //
 // # What Go has of the study's stages
 //

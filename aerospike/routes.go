@@ -12,8 +12,8 @@ const routesAge = 50 * time.Millisecond
 
 const partitions = 4096
 
-// routes remembers which node has a partition. Asking the client takes four
-// locks a key, more than all else that a key needs before it is sent.
+// routes remembers which node has a partition. Asking the client takes locks
+// for every key.
 type routes struct {
 	by      way
 	until   time.Time

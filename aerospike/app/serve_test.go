@@ -97,6 +97,31 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// The chapter's commands name flags that there are, and the file of targets.
+func TestCommandOfTheChapter(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), ".bin/latlab app predict ")
+	line, rest, _ := strings.Cut(rest, "\n")
+	if !strings.HasPrefix(rest, "vegeta attack -targets aerospike/app/targets.txt -rate ") {
+		t.Errorf("the chapter's attack: %.80s", rest)
+	}
+	args := strings.Fields(line)
+	if len(args) != 2 || args[1] != "127.0.0.1:8088" {
+		t.Fatalf("the chapter's flags are %q, the targets ask 127.0.0.1:8088", args)
+	}
+	args[1] = "127.0.0.1:0"
+	base, stop := run(t, append(args, "-connections", "4")...)
+	if code, _ := get(t, base+"/predict?keys=5"); code != http.StatusOK {
+		t.Errorf("code %d", code)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // On a server that it is given it writes under its prefix, and leaves nothing.
 func TestServer(t *testing.T) {
 	c := aerotest.Start(t, fake.Config{})
