@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -148,7 +149,7 @@ func readLine(r *bufio.Reader) (string, bool) {
 		if err == nil {
 			return strings.TrimRight(string(line), "\r\n"), true
 		}
-		if err != bufio.ErrBufferFull {
+		if !errors.Is(err, bufio.ErrBufferFull) {
 			return "", false
 		}
 	}

@@ -102,7 +102,9 @@ func validBucket(name string) bool {
 	}
 	for i, c := range []byte(name) {
 		edge := i == 0 || i == len(name)-1
-		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || !edge && (c == '-' || c == '.')) {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', !edge && (c == '-' || c == '.'):
+		default:
 			return false
 		}
 	}

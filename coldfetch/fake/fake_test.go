@@ -446,8 +446,12 @@ func TestTimesReplay(t *testing.T) {
 
 func TestConfigsThatCannotBe(t *testing.T) {
 	for _, cfg := range []fake.Config{
-		{Buckets: []string{"No"}}, {Buckets: []string{"a"}}, {Buckets: []string{"-ab"}},
-		{Profile: fake.Profile{Connect: time.Second}}, {Profile: fake.Profile{Total: -1}}, {FaultAt: -1},
+		{Buckets: []string{"No"}},
+		{Buckets: []string{"a"}},
+		{Buckets: []string{"-ab"}},
+		{Profile: fake.Profile{Connect: time.Second}},
+		{Profile: fake.Profile{Total: -1}},
+		{FaultAt: -1},
 	} {
 		if _, err := fake.New(cfg); !errors.Is(err, fake.ErrConfig) {
 			t.Errorf("%+v: %v, want ErrConfig", cfg, err)

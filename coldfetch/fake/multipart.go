@@ -3,6 +3,7 @@ package fake
 import (
 	"encoding/base64"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -251,7 +252,7 @@ func (c *call) readXML(v any, h http.Header) *failure {
 	if err := d.Decode(v); err != nil {
 		return errMalformedXML
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errMalformedXML
 	}
 	return nil

@@ -30,14 +30,18 @@ type Profile struct {
 func Profiles() []Profile {
 	return []Profile{
 		{Name: "loopback"},
-		{Name: "lan", FirstByte: quantiles(
-			emu.Quantile{Percent: 0, Value: 400 * time.Microsecond}, emu.Quantile{Percent: 50, Value: 500 * time.Microsecond},
-			emu.Quantile{Percent: 99, Value: time.Millisecond}, emu.Quantile{Percent: 100, Value: 2 * time.Millisecond}),
-			Connect: 200 * time.Microsecond, PerConnection: 400e6, Total: 1_200e6},
-		{Name: "wan", FirstByte: quantiles(
-			emu.Quantile{Percent: 0, Value: 28 * time.Millisecond}, emu.Quantile{Percent: 50, Value: 30 * time.Millisecond},
-			emu.Quantile{Percent: 99, Value: 45 * time.Millisecond}, emu.Quantile{Percent: 100, Value: 90 * time.Millisecond}),
-			Connect: 20 * time.Millisecond, PerConnection: 50e6, Total: 125e6},
+		{
+			Name: "lan", FirstByte: quantiles(
+				emu.Quantile{Percent: 0, Value: 400 * time.Microsecond}, emu.Quantile{Percent: 50, Value: 500 * time.Microsecond},
+				emu.Quantile{Percent: 99, Value: time.Millisecond}, emu.Quantile{Percent: 100, Value: 2 * time.Millisecond}),
+			Connect: 200 * time.Microsecond, PerConnection: 400e6, Total: 1_200e6,
+		},
+		{
+			Name: "wan", FirstByte: quantiles(
+				emu.Quantile{Percent: 0, Value: 28 * time.Millisecond}, emu.Quantile{Percent: 50, Value: 30 * time.Millisecond},
+				emu.Quantile{Percent: 99, Value: 45 * time.Millisecond}, emu.Quantile{Percent: 100, Value: 90 * time.Millisecond}),
+			Connect: 20 * time.Millisecond, PerConnection: 50e6, Total: 125e6,
+		},
 	}
 }
 

@@ -15,7 +15,6 @@
 // Whatever goes wrong before the rename leaves only a temporary file, which the
 // pull removes, or the next [New] if the process died.
 //
-// What minio-go's own FGetObject does instead is shown by tests of this package:
-// two at once, a body without a length, and an object that is replaced in between
-// leave a wrong file and no error.
+// minio-go's own FGetObject does less: a test of this package shows that a body
+// without a length and a flipped bit leave a wrong file and no error.
 package pull

@@ -24,8 +24,11 @@ var sums = []struct {
 	name string
 	kind minio.ChecksumType
 }{
-	{"crc64nvme", minio.ChecksumCRC64NVME}, {"crc32c", minio.ChecksumCRC32C}, {"crc32", minio.ChecksumCRC32},
-	{"sha256", minio.ChecksumSHA256}, {"sha1", minio.ChecksumSHA1},
+	{"crc64nvme", minio.ChecksumCRC64NVME},
+	{"crc32c", minio.ChecksumCRC32C},
+	{"crc32", minio.ChecksumCRC32},
+	{"sha256", minio.ChecksumSHA256},
+	{"sha1", minio.ChecksumSHA1},
 }
 
 // proofOf chooses what the store gives to check the whole object by: a checksum of

@@ -582,8 +582,11 @@ func TestRefusals(t *testing.T) {
 	w, addr := loopback(t, fake.Config{})
 	good := pull.Options{Client: w.client, Bucket: bucket, Dir: t.TempDir()}
 	for _, o := range []pull.Options{
-		{Bucket: bucket, Dir: good.Dir}, {Client: w.client, Dir: good.Dir}, {Client: w.client, Bucket: bucket},
-		{Client: w.client, Bucket: bucket, Dir: good.Dir, Sync: "sometimes"}, {Client: w.client, Bucket: bucket, Dir: good.Dir, Attempts: -1},
+		{Bucket: bucket, Dir: good.Dir},
+		{Client: w.client, Dir: good.Dir},
+		{Client: w.client, Bucket: bucket},
+		{Client: w.client, Bucket: bucket, Dir: good.Dir, Sync: "sometimes"},
+		{Client: w.client, Bucket: bucket, Dir: good.Dir, Attempts: -1},
 		{Client: w.client, Bucket: bucket, Dir: good.Dir, Recorder: metrics.NewRecorder(metrics.NewStageSet("other", "a"))},
 	} {
 		if _, err := pull.New(o); !errors.Is(err, pull.ErrOptions) {

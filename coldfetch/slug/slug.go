@@ -51,7 +51,7 @@ func Of(name string) (string, error) {
 	}
 	s := encode(name)
 	if len(s) > MaxKey {
-		return "", fmt.Errorf("%w: a slug of %d bytes, and a key has at most %d: %.40q...", ErrName, len(s), MaxKey, name)
+		return "", fmt.Errorf("%w: a slug of %d bytes, and a key has at most %d (the name begins with %.40q)", ErrName, len(s), MaxKey, name)
 	}
 	return s, nil
 }
@@ -205,7 +205,7 @@ func checkRoot(root string) error {
 	}
 	for part := range strings.SplitSeq(root, "/") {
 		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {
-			return fmt.Errorf("%w: root %q must be a relative path without empty parts, . and ..", ErrKey, root)
+			return fmt.Errorf("%w: root %q must be a relative path whose parts are neither empty nor . nor .. nor hold a zero byte", ErrKey, root)
 		}
 	}
 	return nil

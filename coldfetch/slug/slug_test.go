@@ -138,8 +138,17 @@ func TestKeysDiffer(t *testing.T) {
 	}
 	long := strings.Repeat("a", 199)
 	for _, pair := range [][2]string{
-		{nfc, nfd}, {"a b", "a-b"}, {"a b", "a+b"}, {"~2E", "."}, {"A", "a"}, {"a", "a "}, {".", ".."},
-		{long, long + "bb"}, {long + "a", long + "aa"}, {"x/y", "x~2Fy"}, {"\xff", "\ufffd"},
+		{nfc, nfd},
+		{"a b", "a-b"},
+		{"a b", "a+b"},
+		{"~2E", "."},
+		{"A", "a"},
+		{"a", "a "},
+		{".", ".."},
+		{long, long + "bb"},
+		{long + "a", long + "aa"},
+		{"x/y", "x~2Fy"},
+		{"\xff", "\ufffd"},
 	} {
 		if !check(hostile(pair[0]), hostile(pair[1])) {
 			t.Errorf("%q and %q share a key, or one is the other's folder", pair[0], pair[1])

@@ -111,8 +111,7 @@ type Server struct {
 	Account
 	cmd  *exec.Cmd
 	out  *logTail
-	done chan struct{}
-	err  error // of the process, set before done is closed
+	done chan struct{} // closed when the process has ended
 	dir  string
 	temp bool
 }
@@ -166,7 +165,7 @@ func start(ctx context.Context, exe string, o Options) (_ *Server, retry bool, e
 		return fail(err)
 	}
 	go func() {
-		s.err = s.cmd.Wait()
+		_ = s.cmd.Wait() // healthy says how it ended, and Close ends it
 		close(s.done)
 	}()
 	if err := s.healthy(ctx); err != nil {
@@ -193,7 +192,7 @@ func (s *Server) healthy(ctx context.Context) error {
 		}
 		select {
 		case <-s.done:
-			return fmt.Errorf("it ended (%v): %s", s.err, s.out)
+			return fmt.Errorf("it ended (%s): %s", s.cmd.ProcessState, s.out)
 		case <-ctx.Done():
 			return fmt.Errorf("it doesn't answer at %s: %w: %s", s.Endpoint, ctx.Err(), s.out)
 		case <-time.After(10 * time.Millisecond):
