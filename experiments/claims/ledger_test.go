@@ -26,7 +26,7 @@ func result(t *testing.T, dir, name, rig, provenance string, control float64, ar
 	fmt.Fprintf(&b, "Unit sec/op better=lower\n\nprovenance: %s\nrig: %s\nhost: h\nexperiment: toy/speed\n\n", provenance, rig)
 	for arm, values := range arms {
 		for _, v := range values {
-			fmt.Fprintf(&b, "BenchmarkToySpeed/%s-2\t1\t%g ns/op\t7 queue-depth\n", arm, v)
+			fmt.Fprintf(&b, "BenchmarkToySpeed/%s-2\t1\t%g ns/op\t7 queue-depth\t0 spin-ns/op\n", arm, v)
 		}
 	}
 	path := filepath.Join(dir, provenance, name+"-"+rig)
@@ -227,6 +227,7 @@ func TestRulesOnResults(t *testing.T) {
 		{"strategy=batch", "", "sec/op", "figure 0.00000005 within 10%", lab.Holds, "50ns [50, 51]"},
 		{"strategy=batch", "", "queue-depth", "at least 7", lab.Holds, "7 queue-depth"},
 		{"strategy=batch", "", "queue-depth", "at most 6", lab.Fails, ""},
+		{"strategy=batch", "", "spin-ns/op", "at most 0", lab.Holds, "0ns"},
 		{"strategy=batch | strategy=loop | keys=1000", "", "sec/op", "order", lab.Holds, ""},
 		{"strategy=loop | strategy=batch", "", "sec/op", "order", lab.Fails, ""},
 	} {

@@ -87,10 +87,15 @@ func columnOf(f results.File, e lab.Experiment, arm lab.Arm, unit string) (colum
 	}
 	for _, n := range f.Names {
 		// The number of processors stands behind the last dash.
-		if at := strings.LastIndexByte(n, '-'); n == want || at > 0 && n[:at] == want {
-			if v := f.Sample(n, u).Values; len(v) > 0 {
-				return column{f, u, factor, v}, true
-			}
+		if at := strings.LastIndexByte(n, '-'); n != want && (at < 0 || n[:at] != want) {
+			continue
+		}
+		if v := f.Sample(n, u).Values; len(v) > 0 {
+			return column{f, u, factor, v}, true
+		}
+		// benchfmt leaves the unit of a figure of 0 as it was written.
+		if v := f.Sample(n, lab.Unit{Name: unit}).Values; len(v) > 0 {
+			return column{f, u, factor, v}, true
 		}
 	}
 	return column{}, false
