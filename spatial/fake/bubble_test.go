@@ -194,7 +194,7 @@ func storm(ctx context.Context, seed uint64) error {
 			}
 			ended <- err
 		}()
-		const each = 8
+		const each = 5
 		var good, bad atomic.Int64
 		report, err := load.Closed{
 			Users: load.Hold(float64(users), 100*time.Second), PerUser: each, Think: emu.Constant(time.Duration(1+seed%97) * time.Millisecond),

@@ -78,23 +78,26 @@ func postgis(t testing.TB) (dsn string, holds data.Config) {
 
 // One table for both.
 func TestConformance(t *testing.T) {
-	run := func(t *testing.T, target conformance.Target) {
-		for _, o := range conformance.Operations {
-			if got, want := o.Run(t.Context(), target), o.WantOn(target); want != "" && got != want || strings.Contains(got, "error:") || got == "hangs" {
-				t.Errorf("%s: %s, want %s", o.Name, got, want)
-			}
+	check := func(t *testing.T, o conformance.Operation, target conformance.Target, got string) {
+		t.Helper()
+		if want := o.WantOn(target); want != "" && got != want || strings.Contains(got, "error:") || got == "hangs" {
+			t.Errorf("%s on %s: %s, want %s", o.Name, target.Name, got, want)
 		}
 	}
-	t.Run("fake", func(t *testing.T) { run(t, conformance.At("fake", start(t, fake.Config{}).DSN(), true)) })
-	t.Run("postgis", func(t *testing.T) {
-		dsn, _ := postgis(t)
-		run(t, conformance.At("PostGIS", dsn, false))
-	})
-	t.Run("both", func(t *testing.T) {
-		dsn, holds := postgis(t)
-		s := start(t, fake.Config{Data: must(data.New(holds))})
+	t.Run("fake", func(t *testing.T) {
+		ours := conformance.At("fake", start(t, fake.Config{}).DSN(), true)
 		for _, o := range conformance.Operations {
-			got, want := o.Run(t.Context(), conformance.At("fake", s.DSN(), true)), o.Run(t.Context(), conformance.At("PostGIS", dsn, false))
+			check(t, o, ours, o.Run(t.Context(), ours))
+		}
+	})
+	t.Run("postgis", func(t *testing.T) {
+		dsn, holds := postgis(t)
+		ours := conformance.At("fake", start(t, fake.Config{Data: must(data.New(holds))}).DSN(), true)
+		real := conformance.At("PostGIS", dsn, false)
+		for _, o := range conformance.Operations {
+			got, want := o.Run(t.Context(), ours), o.Run(t.Context(), real)
+			check(t, o, ours, got)
+			check(t, o, real, want)
 			if got != want && !o.Differs {
 				t.Errorf("%s: the fake gives %s, PostGIS %s", o.Name, got, want)
 			}
