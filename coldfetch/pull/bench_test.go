@@ -2,7 +2,10 @@ package pull_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +16,10 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"latlab.example/coldfetch/pull"
+	"latlab.example/coldfetch/store"
+	"latlab.example/common/host"
+	"latlab.example/common/lab"
+	"latlab.example/common/lab/labtest"
 )
 
 // served is a fake store in a process of its own, and how much processor time it
@@ -49,17 +56,65 @@ func served(b *testing.B) (addr string, stop func() time.Duration) {
 // own. pull/FGetObject is the ratio of medians; fake-cpu the fake's part of both
 // processes' processor time.
 func BenchmarkModelledPull(b *testing.B) {
+	config(b, lab.Modelled, "fake")
 	for _, name := range []string{"large", "small"} {
-		b.Run(name, func(b *testing.B) { comparePull(b, name) })
+		b.Run(name, func(b *testing.B) {
+			addr, stop := served(b)
+			c, tr, err := client(addr, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			cpu, known := ownCPU()
+			comparePull(b, c, bucket, name)
+			now, _ := ownCPU()
+			tr.CloseIdleConnections()
+			if theirs := stop(); known {
+				b.ReportMetric(float64(theirs)/float64(theirs+now-cpu), "fake-cpu")
+			}
+		})
 	}
 }
 
-func comparePull(b *testing.B, name string) {
-	addr, stop := served(b)
-	c, tr, err := client(addr, nil)
+// BenchmarkMeasuredPull is the same from a real store.
+func BenchmarkMeasuredPull(b *testing.B) {
+	p, err := store.Open(b.Context())
+	if err != nil {
+		labtest.Require(b, "s3", err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	tr := &http.Transport{DisableCompression: true}
+	defer tr.CloseIdleConnections()
+	c, err := p.Client(tr)
 	if err != nil {
 		b.Fatal(err)
 	}
+	config(b, lab.Measured, p.Real)
+	for _, name := range []string{"large", "small"} {
+		b.Run(name, func(b *testing.B) {
+			key := p.Prefix + name
+			if _, err := c.PutObject(b.Context(), p.Bucket, key, bytes.NewReader(content(objects[name], 1)), int64(objects[name]), minio.PutObjectOptions{}); err != nil {
+				b.Fatal(err)
+			}
+			comparePull(b, c, p.Bucket, key)
+		})
+	}
+}
+
+// config prints what the results that follow are worth.
+func config(b *testing.B, p lab.Provenance, rig string) {
+	b.Helper()
+	h, err := host.Read(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	fmt.Printf("provenance: %v\nrig: %s\nhost: %s\n", p, rig, h.ID())
+}
+
+func comparePull(b *testing.B, c *minio.Client, bucket, key string) {
 	dir := b.TempDir()
 	p, err := pull.New(pull.Options{Client: c, Bucket: bucket, Dir: filepath.Join(dir, "pull")})
 	if err != nil {
@@ -67,12 +122,12 @@ func comparePull(b *testing.B, name string) {
 	}
 	theirs := filepath.Join(dir, "FGetObject")
 	ours := func() error {
-		path, _, err := p.Pull(b.Context(), name)
+		path, _, err := p.Pull(b.Context(), key)
 		return errors.Join(err, os.Remove(path))
 	}
 	fget := func() error {
-		path := filepath.Join(theirs, name)
-		if err := c.FGetObject(b.Context(), bucket, name, path, minio.GetObjectOptions{}); err != nil {
+		path := filepath.Join(theirs, "document")
+		if err := c.FGetObject(b.Context(), bucket, key, path, minio.GetObjectOptions{}); err != nil {
 			return err
 		}
 		return errors.Join(flush(path), pull.OS.SyncDir(theirs), os.Remove(path))
@@ -86,7 +141,6 @@ func comparePull(b *testing.B, name string) {
 	}
 	timed(ours) // connects
 	timed(fget)
-	cpu, known := ownCPU()
 	var a, z []time.Duration
 	for b.Loop() {
 		if len(a)%2 == 0 { // neither is always the first
@@ -95,16 +149,10 @@ func comparePull(b *testing.B, name string) {
 			z, a = append(z, timed(fget)), append(a, timed(ours))
 		}
 	}
-	now, _ := ownCPU()
-	tr.CloseIdleConnections()
-	theirCPU := stop()
 	b.ReportMetric(0, "ns/op") // of both together it says nothing
 	b.ReportMetric(float64(median(a))/1e6, "pull-ms")
 	b.ReportMetric(float64(median(z))/1e6, "FGetObject-ms")
 	b.ReportMetric(float64(median(a))/float64(median(z)), "pull/FGetObject")
-	if known {
-		b.ReportMetric(float64(theirCPU)/float64(theirCPU+now-cpu), "fake-cpu")
-	}
 }
 
 func flush(path string) error {
