@@ -93,11 +93,26 @@ type unit struct {
 
 // units are what a table may use. Sizes and lengths keep their own scale.
 var units = []unit{
-	{"ns", 1e-9, 1, false}, {"us", 1e-6, 1, false}, {"ms", 1e-3, 1, false}, {"s", 1, 1, false}, {"min", 60, 1, false}, {"h", 3600, 1, false},
+	{"ns", 1e-9, 1, false},
+	{"us", 1e-6, 1, false},
+	{"ms", 1e-3, 1, false},
+	{"s", 1, 1, false},
+	{"min", 60, 1, false},
+	{"h", 3600, 1, false},
 	{"per_s", 1, -1, false},
-	{"percent", 1e-2, 0, false}, {"ratio", 1, 0, false}, {"x", 1, 0, false},
-	{"count", 1, 0, true}, {"rows", 1, 0, true}, {"B", 1, 0, true}, {"KB", 1, 0, false}, {"KiB", 1, 0, false}, {"MB", 1, 0, false}, {"MiB", 1, 0, false},
-	{"km", 1, 0, false}, {"m", 1, 0, false}, {"version", 1, 0, true},
+	{"percent", 1e-2, 0, false},
+	{"ratio", 1, 0, false},
+	{"x", 1, 0, false},
+	{"count", 1, 0, true},
+	{"rows", 1, 0, true},
+	{"B", 1, 0, true},
+	{"KB", 1, 0, false},
+	{"KiB", 1, 0, false},
+	{"MB", 1, 0, false},
+	{"MiB", 1, 0, false},
+	{"km", 1, 0, false},
+	{"m", 1, 0, false},
+	{"version", 1, 0, true},
 }
 
 func findUnit(name string) (unit, error) {
