@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchunit"
 
 	"latlab.example/common/lab"
 	"latlab.example/experiments/stats"
@@ -146,10 +147,13 @@ func (f *File) add(r *benchfmt.Result) error {
 	name := r.Name.String() // benchfmt leaves out "Benchmark"
 	seen := false
 	for _, v := range r.Values {
+		// benchfmt leaves the unit of a 0 as it is written, and makes sec/op of ns/op
+		// elsewhere.
+		_, unit := benchunit.Tidy(1, v.Unit)
+		k := key{name, unit}
 		if c.Plain {
-			f.declare(v.Unit)
+			f.declare(unit)
 		}
-		k := key{name, v.Unit}
 		seen = seen || len(f.values[k]) > 0
 		f.values[k] = append(f.values[k], v.Value)
 	}

@@ -395,3 +395,23 @@ func TestWritable(t *testing.T) {
 		t.Errorf("a file as the folder: %v; want an error that names it", err)
 	}
 }
+
+// A stage that took nothing in one trial is a figure of the same unit.
+func TestZerosKeepTheirUnit(t *testing.T) {
+	const text = `Unit wait-sec/op better=lower
+provenance: modelled
+rig: model
+host: virtual-time
+experiment: toy/speed
+BenchmarkX 1 5 ns/op 0 wait-ns/op
+BenchmarkX 1 5 ns/op 2000 wait-ns/op
+`
+	f, err := Read(strings.NewReader(text), "zeros.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := f.Sample("X", lab.Unit{Name: "wait-sec/op"}).Values
+	if len(got) != 2 || got[0] != 0 || math.Abs(got[1]-2e-6) > 1e-15 {
+		t.Errorf("%v, want 0 and 2e-06", got)
+	}
+}
