@@ -66,7 +66,8 @@ type Stack struct {
 	Direct   string            // the service's URL, past the proxy
 	URL      string            // the proxy's
 
-	dir   string // removed by Close; "" is the caller's
+	open  sync.WaitGroup // requests that the service or the proxy is at
+	dir   string         // removed by Close; "" is the caller's
 	close []func() error
 }
 
@@ -161,7 +162,11 @@ func (s *Stack) serve(c Config, part string, h http.Handler) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("listen for the %s: %w", part, err)
 	}
-	server := &http.Server{Handler: h}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.open.Add(1)
+		defer s.open.Done()
+		h.ServeHTTP(w, r)
+	})}
 	var done sync.WaitGroup
 	done.Go(func() { _ = server.Serve(l) }) // ends with ErrServerClosed
 	s.close = append(s.close, func() error {
@@ -171,6 +176,11 @@ func (s *Stack) serve(c Config, part string, h http.Handler) (string, error) {
 	})
 	return "http://" + l.Addr().String(), nil
 }
+
+// Quiet waits until the requests that came have been dealt with: a client has its
+// answer a little before proxy and service have noted what it took. None may come
+// meanwhile.
+func (s *Stack) Quiet() { s.open.Wait() }
 
 // Turns are those of the loop, where there is one.
 func (s *Stack) Turns() exec.Turns {

@@ -192,7 +192,7 @@ var ColdPull = lab.Experiment{
 		lab.Bubble("away", []string{
 			"only the way to the store takes time: files, checksums and signatures take none",
 			"the store's first byte and bandwidth are those of its profile, which is assumed: a size under that assumption, not a measured one",
-		}, openAway).With(far),
+		}, openAway).With(afar),
 		lab.Emulated("loopback", []string{"shape, not size: the object store is a fake in this process, in memory, on loopback"}, noWaits, onDisk(openFakeDepot)),
 		lab.Real("s3", store.Probe, onDisk(openRealDepot)),
 	},

@@ -27,6 +27,7 @@ var (
 	buffers = lab.NewFactor[lab.Bytes]("proxy-buffer", 0, 1<<20)
 	// storeProfile is how far away the fake store is.
 	storeProfile = lab.NewFactor("store", "loopback", "lan", "wan").Simulates("the way to a store", "lan", "wan")
+	afar         = lab.NewFactor("store", "wan", "lan").Simulates("the way to a store", "wan", "lan")
 	far          = lab.NewFactor("store", "wan", "lan", "loopback")
 )
 

@@ -20,6 +20,7 @@ type observed struct {
 	Turns              exec.Turns
 	HealthOwn          metrics.Dist
 	Docs, Health, List proxy.Seen
+	Builds             uint64
 	Gets               uint64 // that the fake store was asked
 
 	Wall              bool // the rest is known
@@ -81,10 +82,11 @@ func (s setting) config() app.Config {
 	}
 }
 
-// observe reads what a stack saw.
+// observe reads what a stack saw, once it has dealt with all that came.
 func observe(s *app.Stack, l *lines) observed {
+	s.Quiet()
 	return observed{
-		Stages: s.Service.Recorder().Snapshot(), Lines: l.take(), Turns: s.Turns(), HealthOwn: s.Service.Own(coldfetch.HealthRoute),
+		Stages: s.Service.Recorder().Snapshot(), Lines: l.take(), Turns: s.Turns(), Builds: s.Service.Builds(), HealthOwn: s.Service.Own(coldfetch.HealthRoute),
 		Docs: s.Proxy.Seen(string(coldfetch.DocRoute)), Health: s.Proxy.Seen(string(coldfetch.HealthRoute)), List: s.Proxy.Seen(string(coldfetch.ListRoute)),
 	}
 }
