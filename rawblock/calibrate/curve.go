@@ -45,13 +45,13 @@ var Depths = []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
 
 const (
 	writes = 128 // of one measurement, or four times the depth if that is more
-	rounds = 16  // over all points; the lower quartile counts
+	rounds = 12  // over all points; the lower quartile counts
 )
 
 // Curve measures latency against depth for writes of these sizes at random places
 // of the device, on both paths, or on path Call only if the device takes no
 // streams. It overwrites what is there. A host that does other things too makes everything slower and nothing faster, so
-// the lower quartile of sixteen rounds counts. Each measures no more writes than a large PutMany makes: a disk
+// the lower quartile of twelve rounds counts. Each measures no more writes than a large PutMany makes: a disk
 // that lends speed for a while would show another face in a longer one.
 func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, error) {
 	var points []Point
@@ -71,7 +71,11 @@ func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, err
 	for range rounds {
 		for _, i := range rand.Perm(len(points)) {
 			p := points[i]
-			d, err := measure(ctx, dev, p)
+			_, err := measure(ctx, dev, p) // what the point before left in the device's queues isn't this one's
+			var d time.Duration
+			if err == nil {
+				d, err = measure(ctx, dev, p)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("calibrate: %d writes of %d bytes under way by %s: %w", p.Depth, p.Bytes, p.Path, err)
 			}
