@@ -51,6 +51,17 @@ const (
 	lineHeight = 13
 )
 
+// scaled says, for a title, that a scale is logarithmic.
+func (p plot) scaled() string {
+	switch {
+	case p.x.log && p.y.log:
+		return " (log scales)"
+	case p.y.log:
+		return " (log scale)"
+	}
+	return ""
+}
+
 func (p plot) px(v float64) float64 {
 	return plotLeft + p.x.at(v)*(plotWidth-plotLeft-plotRight)
 }
@@ -124,8 +135,8 @@ func (p plot) curve(c *canvas, s series, i int) {
 		c.open("g")
 		c.text("title", q.said)
 		if q.sign != "" {
-			c.leaf("circle", "class", "disc", "cx", px(x), "cy", px(y), "r", "6.5")
-			c.text("text", q.sign.Sign(), "class", "sign "+string(q.sign), "x", px(x), "y", px(y+3.6), "text-anchor", "middle")
+			c.leaf("circle", "class", "disc", "cx", px(x), "cy", px(y), "r", "7")
+			c.text("text", q.sign.Sign(), "class", "sign "+string(q.sign), "x", px(x), "y", px(y+3.8), "text-anchor", "middle")
 		} else {
 			c.leaf("circle", "class", "mid", "cx", px(x), "cy", px(y), "r", "3.5")
 		}

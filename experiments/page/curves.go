@@ -66,7 +66,7 @@ func (r run) ladders() []ladder {
 		}
 		l := ladder{factor: f.factor}
 		for at, label := range text {
-			l.levels = append(l.levels, tick{at, label})
+			l.levels = append(l.levels, tick{at, typeset(label)})
 		}
 		slices.SortFunc(l.levels, func(a, b tick) int { return cmp.Compare(a.at, b.at) })
 		for _, own := range order {
@@ -170,12 +170,12 @@ func (r run) along(l ladder, u lab.Unit) (figureView, bool) {
 	for _, v := range p.y.ticks(5) {
 		p.ys = append(p.ys, tick{v, tickText(u, v)})
 	}
-	return figureView{Title: unitName(u) + " along " + l.factor, SVG: p.draw(all), Table: t}, true
+	return figureView{Title: unitName(u) + " along " + l.factor + p.scaled(), SVG: p.draw(all), Table: t}, true
 }
 
 // breakEven is the effect at each level, with the verdicts as marks: where one
 // follows another the answer flips.
-func (r run) breakEven(l ladder) (figureView, bool) {
+func (r run) breakEven(l ladder) (view figureView, ok bool) {
 	t := &table{Caption: "effect on " + unitName(r.unit) + " and verdict along " + l.factor + ", " + r.Meta.Provenance, Head: []string{l.factor}}
 	cells := make([][]string, len(l.levels))
 	for i, at := range l.levels {
@@ -214,11 +214,17 @@ func (r run) breakEven(l ladder) (figureView, bool) {
 	v := effects(all, r.Meta.Floor)
 	v.title = fmt.Sprintf("%s: effect on %s along %s, with verdicts; the table below has the figures", r.Meta.Provenance, unitName(r.unit), l.factor)
 	v.modelled, v.x, v.xs, v.xName = r.modelled(), xScale(l.levels), l.levels, l.factor
-	return figureView{Title: "effect on " + unitName(r.unit) + " along " + l.factor, Note: flips(all, l), SVG: v.draw(all), Table: t}, true
+	view = figureView{Title: "effect on " + unitName(r.unit) + " along " + l.factor + v.scaled(), SVG: v.draw(all), Table: t}
+	if note, some := flips(all, l); some {
+		view.Note, view.Flips = note, l.factor
+	} else {
+		view.Note = note
+	}
+	return view, true
 }
 
 // effects is a plot of ratios: written as changes, with a line at none and the
-// noise floor around it.
+// noise floor around it, as a band.
 func effects(all []series, floor *float64) plot {
 	var ys []float64
 	for _, s := range all {
@@ -226,27 +232,30 @@ func effects(all []series, floor *float64) plot {
 			ys = append(ys, q.y, q.lo, q.hi)
 		}
 	}
-	p := plot{zero: 1, dots: true}
-	lo, hi := 1.0, 1.0
-	for _, v := range ys {
-		if !math.IsInf(v, 0) {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
-	if lo > 0 && hi > 6*1 {
-		p.y = scale{lo / 1.1, hi * 1.1, true}
-	} else {
-		room := max(0.06*(hi-lo), 0.01)
-		p.y = scale{lo - room, hi + room, false}
-	}
+	p := plot{zero: 1, dots: true, y: ratioScale(ys)}
 	for _, v := range p.y.ticks(5) {
 		p.ys = append(p.ys, tick{v, percentChange(v)})
 	}
-	if floor != nil && *floor > 0 && *floor < 1 {
+	if floor != nil && *floor > 0.0005 && *floor < 1 {
 		p.band = [2]float64{1 - *floor, 1 / (1 - *floor)}
 		p.band[0], p.band[1] = max(p.band[0], p.y.lo), min(p.band[1], p.y.hi)
 	}
 	return p
+}
+
+// ratioScale covers ratios and 1, from the least of them rather than from 0.
+func ratioScale(ratios []float64) scale {
+	lo, hi := 1.0, 1.0
+	for _, v := range ratios {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	if lo > 0 && hi > 6 {
+		return scale{lo / 1.1, hi * 1.1, true}
+	}
+	room := max(0.06*(hi-lo), 0.01)
+	return scale{lo - room, hi + room, false}
 }
 
 func percentChange(ratio float64) string {
@@ -261,7 +270,7 @@ func percentChange(ratio float64) string {
 }
 
 // flips says where verdicts follow each other, as the run printed it.
-func flips(all []series, l ladder) string {
+func flips(all []series, l ladder) (said string, some bool) {
 	text := make(map[float64]string)
 	for _, t := range l.levels {
 		text[t.at] = t.text
@@ -284,7 +293,8 @@ func flips(all []series, l ladder) string {
 			parts = append(parts, fmt.Sprintf("%s at %s", s.points[i].sign, where))
 			i = j
 		}
+		some = some || len(parts) > 1
 		lines = append(lines, s.name+": "+strings.Join(parts, ", "))
 	}
-	return strings.Join(lines, "; ") + ". The band is the noise floor."
+	return strings.Join(lines, "; ") + ".", some
 }

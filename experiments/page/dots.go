@@ -29,8 +29,7 @@ func shape(modelled bool) string {
 func axis(s scale, u lab.Unit) template.HTML {
 	var c canvas
 	c.open("svg", "class", "axis", "width", "100%", "height", "16", "aria-hidden", "true")
-	ticks := s.ticks(5)
-	for i, t := range ticks {
+	for i, t := range s.ticks(5) {
 		anchor := "middle"
 		switch at := s.at(t); {
 		case at < 0.05:

@@ -24,8 +24,9 @@ var ErrNothing = errors.New("no results")
 
 // Input is what a report is made of. The same input gives the same bytes.
 type Input struct {
-	Runs    []results.Stored
-	Skipped []results.Skipped // files that were left out; the page names them
+	results.Folder
+	Claims   []Claim // those of a case side by side
+	Fidelity []Fidelity
 	// Order has the experiments' names as they shall stand; others follow.
 	Order []string
 	Made  time.Time
@@ -38,6 +39,9 @@ type Page struct {
 	Counts       string
 	Cases        []caseView
 	Experiments  []experiment
+	Sensitive    []sensitivity // of experiments without a run
+	Claims       []claimsOf
+	Fidelity     []fidelityView
 	Hosts        []hostView
 	Skipped      []fact
 	Measured     bool // some run is
@@ -60,7 +64,8 @@ type glance struct {
 	ID, Rig string
 	Word    string
 	Lines   []headline
-	More    int // verdicts that are left to the panel
+	More    int      // verdicts that are left to the panel
+	Flips   []string // factors along which a verdict changes
 	None    string
 }
 
@@ -68,12 +73,10 @@ type glance struct {
 type experiment struct {
 	ID, Name, Question, Note, Rule string
 	Panels                         []panel
+	Sensitive                      []sensitivity
 }
 
-type hostView struct {
-	ID, Text string
-	Paths    []string
-}
+type hostView struct{ ID, Text string }
 
 // Limits of what a page shows of a folder.
 const (
@@ -84,10 +87,13 @@ const (
 
 // New sorts the results and draws their pictures. The error wraps ErrNothing.
 func New(in Input) (*Page, error) {
-	if len(in.Runs) == 0 {
+	if len(in.Runs)+len(in.Sweeps)+len(in.Tornados) == 0 {
 		return nil, ErrNothing
 	}
-	p := &Page{Made: in.Made.UTC().Format(stamp), Commit: in.Build.Commit}
+	p := &Page{
+		Made: in.Made.UTC().Format(stamp), Commit: in.Build.Commit,
+		Claims: ledger(in.Claims), Fidelity: fidelities(in.Fidelity),
+	}
 	by := make(map[string][]run)
 	var names []string
 	for _, s := range in.Runs {
@@ -105,6 +111,7 @@ func New(in Input) (*Page, error) {
 	for _, name := range names {
 		p.experiment(unique(ids, name), by[name])
 	}
+	p.sensitive(sensitivities(in.Sweeps, in.Tornados), ids)
 	p.count(in)
 	p.hosts(in)
 	for _, s := range in.Skipped {
@@ -158,7 +165,7 @@ func (p *Page) experiment(id string, runs []run) {
 		if !seen && full[where] < maxPanels {
 			full[where]++
 			at[key] = len(e.Panels)
-			n := newPanel(fmt.Sprintf("%s-%d", id, len(e.Panels)+1), r)
+			n := newPanel(id, len(e.Panels)+1, r)
 			e.Panels = append(e.Panels, n)
 			if full[where] == 1 {
 				if r.modelled() {
@@ -211,6 +218,11 @@ func newGlance(n panel) glance {
 		g.More = len(g.Lines) - maxGlance
 		g.Lines = g.Lines[:maxGlance]
 	}
+	for _, v := range n.Curves {
+		if v.Flips != "" {
+			g.Flips = append(g.Flips, v.Flips)
+		}
+	}
 	return g
 }
 
@@ -225,6 +237,20 @@ func newEarlier(r run) earlier {
 	return earlier{
 		When: r.Meta.Start.UTC().Format(stamp), Commit: commit[:min(12, len(commit))], Blocks: itoa(r.Meta.Blocks),
 		Said: strings.Join(said, "; "), File: r.Path,
+	}
+}
+
+// sensitive puts what a model rests on into its experiment's section, or on its own
+// if no run of it is there.
+func (p *Page) sensitive(all []sensitivity, ids map[string]bool) {
+	for _, s := range all {
+		s.ID = unique(ids, "model-"+s.Name)
+		i := slices.IndexFunc(p.Experiments, func(e experiment) bool { return e.Name == s.Name })
+		if i < 0 {
+			p.Sensitive = append(p.Sensitive, s)
+		} else {
+			p.Experiments[i].Sensitive = append(p.Experiments[i].Sensitive, s)
+		}
 	}
 }
 
@@ -267,7 +293,7 @@ func (p *Page) hosts(in Input) {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		p.Hosts = append(p.Hosts, hostView{ID: id, Text: by[id].String()})
+		p.Hosts = append(p.Hosts, hostView{ID: id, Text: strings.TrimPrefix(by[id].String(), by[id].ID()+": ")})
 	}
 }
 

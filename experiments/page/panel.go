@@ -17,7 +17,7 @@ import (
 
 // panel is one run as the template needs it.
 type panel struct {
-	ID        string
+	ID, Of    string // of the panel, and of its experiment
 	Modelled  bool
 	Word      string // modelled or measured
 	Rig       string
@@ -104,6 +104,8 @@ type figureView struct {
 	SVG   template.HTML
 	Table *table
 	Key   template.HTML
+	Wide  bool   // takes the whole width
+	Flips string // the factor along which a verdict changes, or empty
 }
 
 // earlier is an older run of the same arms.
@@ -208,10 +210,10 @@ const stamp = "2006-01-02 15:04 UTC"
 // once.
 const foldFrom = 14
 
-func newPanel(id string, r run) panel {
+func newPanel(of string, n int, r run) panel {
 	m := r.Meta
 	p := panel{
-		ID: id, Modelled: r.modelled(), Word: m.Provenance, Rig: m.Rig, When: m.Start.UTC().Format(stamp),
+		ID: fmt.Sprintf("%s-%d", of, n), Of: of, Modelled: r.modelled(), Word: m.Provenance, Rig: m.Rig, When: m.Start.UTC().Format(stamp),
 		Place: "virtual time", Baseline: strings.ReplaceAll(r.baseline, "/", ", "), Factor: r.first, File: r.Path,
 	}
 	if m.HostID != "" {
@@ -286,6 +288,9 @@ func (p *panel) groups(r run) {
 		}
 		sc := scaleFor(all)
 		g.Axis = axis(sc, r.unit)
+		if sc.log {
+			g.Title += " (log scale)"
+		}
 		at := math.NaN()
 		if ref != nil && with {
 			at = summarise(*ref, r.unit).Mid

@@ -1,22 +1,26 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"latlab.example/common/fidelity"
+	"latlab.example/experiments/claims"
 	"latlab.example/experiments/page"
 	"latlab.example/experiments/results"
 )
 
 func newReport(e env) *cobra.Command {
-	var out string
+	var out, production string
 	cmd := &cobra.Command{
 		Use:   "report [RESULTS...]",
 		Short: "Make one HTML file of results, which opens offline",
@@ -25,26 +29,40 @@ intervals, stages, distributions and curves. It opens from disk and makes no
 request. Name folders or single result files; without a name it reads ./results.
 
 A file in a folder that can't be read is left out, and the report names it. A file
-that you name must be one of a run.`,
+that you name must be one of a run, or what latlab run printed with --sweep or
+--tornado and --json.
+
+The claims of the cases that have results are set beside them. With --production
+the hosts of the results are held beside declared facts, one a line: cores = 2.`,
 		Example: `  latlab report
-  latlab report results/measured --out measured.html`,
-		RunE: func(_ *cobra.Command, args []string) error {
+  latlab report results/measured --out measured.html
+  latlab report results sweep.json --production facts.txt`,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("--out: want the name of a file")
 			}
 			if len(args) == 0 {
 				args = []string{"results"}
 			}
-			return writeReport(e, args, out)
+			return writeReport(cmd.Context(), e, args, out, production)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "report.html", "file to write")
+	cmd.Flags().StringVar(&production, "production", "", "file with facts of production to hold the hosts beside")
 	return cmd
 }
 
-func writeReport(e env, args []string, out string) error {
+func writeReport(ctx context.Context, e env, args []string, out, production string) error {
 	in, err := readResults(args)
 	if err != nil {
+		return err
+	}
+	if production != "" {
+		if in.Fidelity, err = fidelities(production, in.Runs); err != nil {
+			return err
+		}
+	}
+	if in.Claims, err = claimsOf(ctx, e, args, in.Runs); err != nil {
 		return err
 	}
 	for _, x := range e.experiments {
@@ -75,13 +93,6 @@ func writeReport(e env, args []string, out string) error {
 // readResults reads folders and files. One that is named must be readable.
 func readResults(args []string) (page.Input, error) {
 	var in page.Input
-	seen := make(map[string]bool)
-	add := func(s results.Stored) {
-		if key, err := filepath.Abs(s.Path); err != nil || !seen[key] {
-			seen[key] = true
-			in.Runs = append(in.Runs, s)
-		}
-	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		switch {
@@ -90,23 +101,122 @@ func readResults(args []string) (page.Input, error) {
 		case err != nil:
 			return in, fmt.Errorf("report: %w", err)
 		case info.IsDir():
-			found, skipped, err := results.ReadFolder(arg)
+			f, err := results.ReadFolder(arg)
 			if err != nil {
 				return in, fmt.Errorf("report: %w", err)
 			}
-			in.Skipped = append(in.Skipped, skipped...)
-			for _, s := range found {
-				add(s)
-			}
+			in.Runs, in.Sweeps = append(in.Runs, f.Runs...), append(in.Sweeps, f.Sweeps...)
+			in.Tornados, in.Skipped = append(in.Tornados, f.Tornados...), append(in.Skipped, f.Skipped...)
 		default:
-			s, err := results.ReadMetaFile(arg)
-			if err != nil {
+			if err := in.Read(arg); err != nil {
 				return in, fmt.Errorf("report: %w", err)
 			}
-			add(s)
 		}
 	}
+	seen := make(map[string]bool) // a file may lie in a folder that is named too
+	in.Runs = slices.DeleteFunc(in.Runs, func(s results.Stored) bool {
+		full, err := filepath.Abs(s.Path)
+		again := err == nil && seen[full]
+		seen[full] = true
+		return again
+	})
 	return in, nil
+}
+
+// claimsOf are the claims of the cases that have results.
+func claimsOf(ctx context.Context, e env, args []string, runs []results.Stored) ([]page.Claim, error) {
+	study, err := claims.Load()
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[string]bool)
+	for _, s := range runs {
+		name, _, _ := strings.Cut(s.Meta.Experiment, "/")
+		have[name] = true
+	}
+	var texts []string // of which the ledger reads the .txt
+	for _, arg := range args {
+		if base, ok := strings.CutSuffix(arg, ".json"); ok {
+			arg = base + ".txt"
+		}
+		texts = append(texts, arg)
+	}
+	found, err := claims.ReadResults(texts...)
+	if err != nil {
+		return nil, err
+	}
+	var all []page.Claim
+	for _, name := range study.Cases() {
+		if !have[name] {
+			continue
+		}
+		entries, err := study.Ledger(ctx, e.experiments, found, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			all = append(all, pageClaim(entry))
+		}
+	}
+	return all, nil
+}
+
+func pageClaim(e claims.Entry) page.Claim {
+	c := page.Claim{
+		Case: e.Claim.Case, Text: e.Claim.Text, Published: e.Claim.Published, Verdict: e.Verdict(),
+		Modelled: pageSide(e.Modelled), Measured: pageSide(e.Measured),
+	}
+	if e.Claim.Experiment == "" {
+		c.Why, c.Modelled, c.Measured = e.Claim.Why, page.Side{}, page.Side{}
+	}
+	for _, f := range e.Audit {
+		c.Audit = append(c.Audit, page.Finding{Grade: string(f.Grade), Text: f.Text})
+	}
+	return c
+}
+
+func pageSide(s claims.Side) page.Side {
+	out := page.Side{Verdict: s.Verdict, Note: strings.Join(s.Missing, "; ")}
+	for _, a := range s.Answers {
+		out.Answers = append(out.Answers, page.Answer{Rig: a.Rig, Effect: a.Effect, Reason: a.Reason, Verdict: a.Verdict})
+	}
+	if len(s.Answers)+len(s.Missing) == 0 {
+		out.Note = s.Reason
+	}
+	return out
+}
+
+// fidelities hold each host of the results beside what is declared of production.
+func fidelities(file string, runs []results.Stored) ([]page.Fidelity, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--production: %w", err)
+	}
+	declared, err := fidelity.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("--production %s: %w", file, err)
+	}
+	var all []page.Fidelity
+	seen := make(map[string]bool)
+	for _, s := range runs {
+		id, h := s.Meta.HostID, s.Meta.Host
+		if h == nil || seen[id] {
+			continue
+		}
+		seen[id] = true
+		// Of the process that measured, and not of this one.
+		share := "all cores"
+		if h.CPUQuota > 0 {
+			share = fmt.Sprintf("quota %.3g", h.CPUQuota)
+		}
+		here := fidelity.Host(*h).With(
+			fidelity.Fact{Name: fidelity.Cores, Value: fmt.Sprint(h.Logical), Why: "hardware threads of the host"},
+			fidelity.Fact{Name: fidelity.CPUShare, Value: share},
+			fidelity.Fact{Name: fidelity.GOMAXPROCS, Value: fmt.Sprint(h.GOMAXPROCS), Why: "of the process that measured"},
+		)
+		all = append(all, page.Fidelity{Title: "host " + id, Table: fidelity.Compare(declared, here)})
+	}
+	return all, nil
 }
 
 // writeWhole puts the page in place at once: a page that is open in a browser is
