@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"latlab.example/spatial"
 	"latlab.example/spatial/data"
 	"latlab.example/spatial/fake"
 )
@@ -74,3 +76,56 @@ func BenchmarkMeasuredRate(b *testing.B) {
 	b.ReportMetric(reals/n, "postgis/s")
 	b.ReportMetric(fakes/reals, "ratio")
 }
+
+// BenchmarkMeasuredCosts compares what PostGIS takes for a statement, warm and
+// alone, with what the fake charges for it by Typical: ratio is the fake's over
+// PostGIS's. ns/op is PostGIS's, the round trip and the client included.
+func BenchmarkMeasuredCosts(b *testing.B) {
+	dsn, holds := postgis(b)
+	s := start(b, fake.Config{Data: must(data.New(holds)), Cost: fake.Typical(), CPU: noCPU{}})
+	ours, real := must(pgx.Connect(b.Context(), s.DSN())), must(pgx.Connect(b.Context(), dsn))
+	defer ours.Close(context.Background())
+	defer real.Close(context.Background())
+	circle := func(lon, lat, radius float64) []any { return []any{lon, lat, radius, 100} }
+	for _, test := range []struct {
+		name, sql string
+		args      []any
+	}{
+		{"search=city/km=5", spatial.SearchRadius, circle(126.978, 37.5665, 5000)},
+		{"search=city/km=50", spatial.SearchRadius, circle(126.978, 37.5665, 50000)},
+		{"search=town/km=5", spatial.SearchRadius, circle(-21.9426, 64.1466, 5000)},
+		{"search=nowhere/km=50", spatial.SearchRadius, circle(-30, -40, 50000)},
+		{"sorted=city/km=5", spatial.SearchSorted, circle(126.978, 37.5665, 5000)},
+		{"sorted=town/km=50", spatial.SearchSorted, circle(-21.9426, 64.1466, 50000)},
+		{"cast=city/km=5", spatial.SearchCast, circle(126.978, 37.5665, 5000)},
+		{"media", spatial.MediaOf, []any{7}},
+		{"burn=100000", spatial.Burn, []any{100_000}},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			for range 6 { // past the plans for one execution each
+				for _, c := range []*pgx.Conn{ours, real} {
+					if _, err := c.Exec(b.Context(), test.sql, test.args...); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			before := s.Use().CPU
+			if _, err := ours.Exec(b.Context(), test.sql, test.args...); err != nil {
+				b.Fatal(err)
+			}
+			charged := s.Use().CPU - before
+			for b.Loop() {
+				if _, err := real.Exec(b.Context(), test.sql, test.args...); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(charged), "fake-ns/op")
+			b.ReportMetric(float64(charged)*float64(b.N)/float64(b.Elapsed()), "ratio")
+		})
+	}
+}
+
+// noCPU does all work in no time, as only what it is asked for counts.
+type noCPU struct{}
+
+func (noCPU) Use(context.Context, time.Duration) error { return nil }

@@ -56,7 +56,7 @@ func TestSpheroidProperties(t *testing.T) {
 		}
 		return ok
 	}
-	if err := quick.Check(f, &quick.Config{MaxCount: 3000}); err != nil {
+	if err := quick.Check(f, &quick.Config{MaxCount: 2000}); err != nil {
 		t.Error(err)
 	}
 }
@@ -128,7 +128,7 @@ func TestIndexAgainstBruteForce(t *testing.T) {
 		})
 		return last >= 0 && len(seen) == len(points)
 	}
-	if err := quick.Check(f, &quick.Config{MaxCount: 400}); err != nil {
+	if err := quick.Check(f, &quick.Config{MaxCount: 200}); err != nil {
 		t.Error(err)
 	}
 }
