@@ -249,16 +249,16 @@ func searchBox(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) 
 	for _, shift := range [...]float64{0, -360, 360} {
 		west, east := args[4].f+shift, args[6].f+shift
 		b := geo.Box{
-			West: below32(min(west, east)), East: above32(max(west, east)),
-			South: below32(min(args[5].f, args[7].f)), North: above32(max(args[5].f, args[7].f)),
+			West: floor32(min(west, east)), East: ceil32(max(west, east)),
+			South: floor32(min(args[5].f, args[7].f)), North: ceil32(max(args[5].f, args[7].f)),
 		}
-		set.Index.In(b, func(at int) bool {
-			if seen[at] {
+		set.Index.In(wider(b), func(at int) bool {
+			p := set.Index.Point(at)
+			if seen[at] || ceil32(p.Lon) < b.West || floor32(p.Lon) > b.East || ceil32(p.Lat) < b.South || floor32(p.Lat) > b.North {
 				return true
 			}
 			h.visited++
 			seen[at] = true
-			p := set.Index.Point(at)
 			if meters := geo.Spheroid(centre, p); meters <= radius {
 				h.rows = append(h.rows, found{at, nanos(geo.Sphere(centre, p)), nanos(meters)})
 			}
@@ -269,10 +269,23 @@ func searchBox(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) 
 	return h, nil
 }
 
-// below32 and above32 give way as boxes of geometry do, which are kept in
-// float32 and rounded outward: the box's side, and that of the point's own box.
-func below32(f float64) float64 { return float64(math.Nextafter32(float32(f), float32(math.Inf(-1)))) }
-func above32(f float64) float64 { return float64(math.Nextafter32(float32(f), float32(math.Inf(1)))) }
+// floor32 and ceil32 round outward, as the operator && does: boxes of geometry,
+// and that of a point is one, are kept in float32.
+func floor32(f float64) float64 {
+	r := float32(f)
+	if float64(r) > f {
+		r = math.Nextafter32(r, float32(math.Inf(-1)))
+	}
+	return float64(r)
+}
+
+func ceil32(f float64) float64 { return -floor32(-f) }
+
+// wider is a box with all points in it whose own boxes may touch b.
+func wider(b geo.Box) geo.Box {
+	const more = 1e-4 // a float32 of 180 has steps of 1.5e-5
+	return geo.Box{West: b.West - more, South: b.South - more, East: b.East + more, North: b.North + more}
+}
 
 func searchNearest(set *data.Set, args []value) (h hits, _ *pgproto3.ErrorResponse) {
 	limit, fail := limitOf(args[3])

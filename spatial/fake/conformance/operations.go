@@ -252,6 +252,7 @@ func searches() (all []Operation) {
 		Operation{Name: "by a cast", Do: query(spatial.SearchCast, seoulLon, seoulLat, 5000.0, 100)},
 		Operation{Name: "in a box", Do: query(spatial.SearchBox, seoulLon, seoulLat, 2000.0, 100, 126.95, 37.54, 127.01, 37.59)},
 		Operation{Name: "in a box that is too small", Do: query(spatial.SearchBox, seoulLon, seoulLat, 2000.0, 100, 126.978, 37.5665, 126.988, 37.57)},
+		Operation{Name: "in a box that is a point", Do: query(spatial.SearchBox, seoulLon, seoulLat, 2000.0, 100, 126.988, 37.5665, 126.988, 37.5665)},
 		Operation{Name: "in a box across the antimeridian", Do: query(spatial.SearchBox, 179.99, -16.85, 20000.0, 100, 179.7, -17.1, 180.3, -16.6)},
 	)
 }
