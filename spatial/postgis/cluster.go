@@ -241,15 +241,18 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	cmd.Dir = c.dir // the caller's own folder may be closed to the owner
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	// A file and not a pipe: the server inherits it, and a pipe would be waited
-	// for until that ends.
+	// for until that ends. It has no name, so that a kill leaves nothing behind.
 	out, err := os.CreateTemp("", "latlab-postgis")
 	if err != nil {
 		return fmt.Errorf("postgis: %w", err)
 	}
-	defer func() { _ = errors.Join(out.Close(), os.Remove(out.Name())) }()
+	defer out.Close()
+	if err := os.Remove(out.Name()); err != nil {
+		return fmt.Errorf("postgis: %w", err)
+	}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
-		text, _ := os.ReadFile(out.Name()) // the error above matters more
+		text, _ := io.ReadAll(io.NewSectionReader(out, 0, 64<<10)) // the error above matters more
 		return fmt.Errorf("postgis: %s: %w: %s", name, err, bytes.TrimSpace(text))
 	}
 	return nil
