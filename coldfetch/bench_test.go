@@ -48,3 +48,13 @@ func BenchmarkModelledStages(b *testing.B) {
 func BenchmarkModelledCores(b *testing.B) {
 	labtest.Bench(b, study.Cores, lab.Modelled, lab.Selection{Cross: []string{"cores", "concurrency"}})
 }
+
+// BenchmarkModelledNeighbour puts a neighbour into the core set.
+func BenchmarkModelledNeighbour(b *testing.B) {
+	labtest.Bench(b, study.Neighbour, lab.Modelled, lab.Selection{Cross: []string{"neighbour", "cores"}})
+}
+
+// BenchmarkModelledQuotaOrPin gives the service one core in four ways.
+func BenchmarkModelledQuotaOrPin(b *testing.B) {
+	labtest.Bench(b, study.QuotaOrPin, lab.Modelled, lab.Selection{})
+}

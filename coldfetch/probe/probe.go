@@ -1,7 +1,7 @@
 // Package probe has four ways to notice that a service is in trouble, each of
 // which is blind to something that another sees:
 //
-//   - [StartLag]: how late the executor runs a callback that is due;
+//   - [StartLag]: how long the executor lets a callback wait;
 //   - [StartScheduler]: how long goroutines waited for a processor;
 //   - [StartTimer]: how late a sleep ends;
 //   - [Health]: an open loop of requests to the health endpoint.
@@ -105,16 +105,18 @@ func start(ctx context.Context, interval time.Duration, p *Probe, sample func(du
 	})
 }
 
-// StartLag has e run a callback every interval, and takes how late each began.
+// StartLag has e run a callback every interval, each on a goroutine of its own, and
+// takes how long it was before the callback began: what asyncio calls loop lag.
 // Its samples under way at Stop are waited for, so stop it before e closes.
 func StartLag(ctx context.Context, e exec.Executor, interval time.Duration) *Probe {
 	var s sampler
 	p := &Probe{}
 	p.read = func() Reading { return s.reading("loop lag", BlindLag) }
-	start(ctx, interval, p, func(due time.Time) {
+	start(ctx, interval, p, func(time.Time) {
+		handed := time.Now() // and not when it was due: that a timer is late is StartTimer's to see
 		p.done.Go(func() {
 			// Its own context: a sample that was due counts although the probe stops.
-			_ = e.Light(context.WithoutCancel(ctx), func(*exec.Task) { s.add(time.Since(due)) }) // a closed executor has no lag
+			_ = e.Light(context.WithoutCancel(ctx), func(*exec.Task) { s.add(time.Since(handed)) }) // a closed executor has no lag
 		})
 	})
 	return p
