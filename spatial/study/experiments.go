@@ -8,7 +8,7 @@ import (
 // Experiments are what this case offers.
 var Experiments = []lab.Experiment{
 	RowLog, PoolSize, RowLogPool, Users, Hysteresis, Order, Nested, NPlusOne, SpinOrPark,
-	Index, Shape, KNN, PlanWarmth,
+	Index, Shape, KNN, PlanWarmth, Feedback,
 }
 
 const note = "sec/op is the mean response time of requests, failed ones included; a trial is a minute of load in virtual time, and 8 s on other rigs, after a ramp"
@@ -27,7 +27,7 @@ func onReal(own ...lab.Factor) lab.Rig {
 
 // everywhere are the rigs on which the queues are real and nothing of the effect
 // is typed in.
-func everywhere() []lab.Rig { return []lab.Rig{onBubble(), onFake(), onReal()} }
+func everywhere() []lab.Rig { return []lab.Rig{onModel(), onBubble(), onFake(), onReal()} }
 
 // RowLog asks what an info line a row costs, and what it has to meet to cost
 // seconds.
@@ -39,7 +39,7 @@ var RowLog = lab.Experiment{
 	Outcomes: outcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   spatial.Stages,
-	Rigs:     []lab.Rig{onBubble(virtualSinks), onFake(allSinks), onReal(allSinks)},
+	Rigs:     []lab.Rig{onModel(), onBubble(virtualSinks), onFake(allSinks), onReal(allSinks)},
 }
 
 // PoolSize asks where the knee of the pool is, and whether there is one at all.
@@ -64,7 +64,7 @@ var RowLogPool = lab.Experiment{
 	Outcomes: outcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   spatial.Stages,
-	Rigs:     []lab.Rig{onBubble(virtualSinks), onFake(allSinks), onReal(allSinks)},
+	Rigs:     []lab.Rig{onModel(), onBubble(virtualSinks), onFake(allSinks), onReal(allSinks)},
 }
 
 // Users asks for the knee along the load.
@@ -84,7 +84,7 @@ var Hysteresis = lab.Experiment{
 	Name:     "spatial/hysteresis",
 	Question: "Does it matter whether a load came up to where it is, or down from twice as much?",
 	Note:     note,
-	Factors:  []lab.Factor{approach, spatial.NestedToggle, waiting, spatial.PoolToggle, users, think, timeout, withGuides},
+	Factors:  []lab.Factor{approach, spatial.NestedToggle, waiting, lab.NewFactor("pool", 30, 10, 100), users, think, timeout, withGuides},
 	Cross:    []string{"approach", "nested"},
 	Outcomes: outcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
@@ -102,7 +102,7 @@ var Order = lab.Experiment{
 	Outcomes: []lab.Unit{gain},
 	Rule:     lab.Better(gain, 0.10).NoEffectUnder(0.05),
 	Stages:   spatial.Stages,
-	Rigs:     everywhere(),
+	Rigs:     []lab.Rig{onBubble(), onFake(), onReal()},
 }
 
 // Nested has requests take a second connection while they hold one.
@@ -127,7 +127,7 @@ var NPlusOne = lab.Experiment{
 	Outcomes: outcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(queries, lab.Down),
 	Stages:   spatial.Stages,
-	Rigs:     everywhere(),
+	Rigs:     []lab.Rig{onBubble(), onFake(), onReal()},
 }
 
 // SpinOrPark has requests burn a processor while they wait, as the study thought
@@ -140,7 +140,7 @@ var SpinOrPark = lab.Experiment{
 	Outcomes: outcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   spatial.Stages,
-	Rigs:     []lab.Rig{onFake(), onReal()},
+	Rigs:     []lab.Rig{onModel(), onFake(), onReal()},
 }
 
 // Index, Shape, KNN and PlanWarmth are about what a real planner and a real

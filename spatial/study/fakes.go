@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"latlab.example/common/bubble"
 	"latlab.example/common/emu"
 	"latlab.example/common/lab"
+	"latlab.example/spatial"
 	"latlab.example/spatial/data"
 	"latlab.example/spatial/fake"
 )
@@ -114,18 +116,26 @@ type emulated struct {
 
 func (e emulated) Close() error { return errors.Join(e.Subject.Close(), e.srv.Close()) }
 
+func startEmulated(set *data.Set, a lab.Arm) (*fake.Server, *pgxpool.Config, error) {
+	srv, err := fake.New(fake.Config{Data: set, Waiter: emu.Spin, Cost: fake.Typical(), Cores: cores.Of(a), MaxConns: maxConns})
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := pgxpool.ParseConfig(srv.DSN())
+	if err != nil {
+		return nil, nil, errors.Join(err, srv.Close())
+	}
+	return srv, cfg, nil
+}
+
 func openEmulated(ctx context.Context, a lab.Arm) (lab.Subject, error) {
 	set, err := dataset()
 	if err != nil {
 		return nil, err
 	}
-	srv, err := fake.New(fake.Config{Data: set, Waiter: emu.Spin, Cost: fake.Typical(), Cores: cores.Of(a), MaxConns: maxConns})
+	srv, cfg, err := startEmulated(set, a)
 	if err != nil {
 		return nil, err
-	}
-	cfg, err := pgxpool.ParseConfig(srv.DSN())
-	if err != nil {
-		return nil, errors.Join(err, srv.Close())
 	}
 	s, err := subject(ctx, target{pool: cfg, pace: wallPace, fake: true}, a)
 	if err != nil {
@@ -134,17 +144,38 @@ func openEmulated(ctx context.Context, a lab.Arm) (lab.Subject, error) {
 	return emulated{s, srv}, nil
 }
 
-// calibrate asks a server of its own for an answer of the study's size, one
-// after the other: the rest of an arm's time is what it does to itself.
+// calibrate asks a server of the arm's for answers of the study's size, as fast
+// as one caller can, and looks how well it kept time. Under an arm's own load,
+// which mostly thinks, a server has more time than that.
 func calibrate(ctx context.Context, a lab.Arm) (text string, err error) {
-	s, err := openEmulated(ctx, a)
+	set, err := dataset()
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	srv, cfg, err := startEmulated(set, a)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	s, err := spatial.New(ctx, spatial.Options{Pool: cfg, PoolSize: 1})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	m, err := newMix(ctx, s, a)
+	if err != nil {
+		return "", err
+	}
 	const calibrations = 3 // how often a fake may try: a disturbance of the host passes
 	for try := 1; ; try++ {
-		c, err := emu.CalibrateLoad(calibrated, 1, func() error { return s.Trial(ctx, &lab.Trial{Plan: lab.Plan{N: 100}}) })
+		c, err := emu.CalibrateLoad(calibrated, 1, func() error {
+			for i := range uint64(100) {
+				if _, err := s.Answer(ctx, io.Discard, m.query(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err == nil || try == calibrations || !errors.Is(err, emu.ErrOffTolerance) {
 			return fmt.Sprintf("waits of about %v ended %v late in the median (allowed: %v) and %v at p99; %d waits, try %d of %d",
 				c.Asked, c.P50-c.Asked, c.Tolerance, c.P99-c.Asked, c.Samples, try, calibrations), err

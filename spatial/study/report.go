@@ -66,16 +66,22 @@ func (r *running) reportPool(t *lab.Trial, out run, n, window float64) {
 func (r *running) reportLaws(t *lab.Trial, out run, all metrics.Dist, window float64) {
 	users, z := number(r.arm, "users", users.Baseline()), duration(r.arm, "think", think.Baseline()).Seconds()
 	n, mean := float64(all.Count()), all.Mean()/1e9
-	perSec := around(n/window, 3/math.Sqrt(n))
-	response := around(mean, 3*spread(all)/math.Sqrt(n))
-	active := laws.Users(perSec, response, laws.Exact(z))
 	t.Observe(littleOff, 100*math.Abs(n/window*(mean+z)/float64(users)-1))
-	if !active.Contains(float64(users)) {
-		t.Dirty(fmt.Sprintf("%d users, but N = X (R + Z) gives %v", users, active))
-	}
+	t.Dirty(contradicts(all, window, users, z))
 	if off, ok := r.offModel(out, n, mean, users, z); ok {
 		t.Observe(modelOff, 100*off)
 	}
+}
+
+// contradicts says if N = X (R + Z) fails by more than three standard errors of X
+// and R.
+func contradicts(all metrics.Dist, window float64, users int, think float64) (why string) {
+	n := float64(all.Count())
+	active := laws.Users(around(n/window, 3/math.Sqrt(n)), around(all.Mean()/1e9, 3*spread(all)/math.Sqrt(n)), laws.Exact(think))
+	if active.Contains(float64(users)) {
+		return ""
+	}
+	return fmt.Sprintf("%d users, but N = X (R + Z) gives %v", users, active)
 }
 
 func around(v, share float64) laws.Interval {
