@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
+	"latlab.example/common/metrics"
 )
 
 var (
@@ -31,6 +33,9 @@ type Config struct {
 	// enough to stop. It must go by the width of intervals, never by a verdict or a
 	// p-value: who stops when an effect shows will see effects that aren't there.
 	Enough func(Set) bool
+	// Times has each row keep the times of its operations, of counted trials. It
+	// costs a call an operation, so it is heeded in virtual time only.
+	Times bool
 	// Progress, if not nil, is called on Run's goroutine after each trial.
 	Progress func(Progress)
 }
@@ -99,9 +104,11 @@ func (x *run) open(ctx context.Context) {
 }
 
 // blocks runs the warm-up and then blocks, until one of the ends that the
-// package comment names.
+// package comment names. In virtual time there is nothing to warm up.
 func (x *run) blocks(ctx context.Context) {
-	x.block(ctx, warmUp)
+	if wall(x.Rig) {
+		x.block(ctx, warmUp)
+	}
 	var longest time.Duration
 	for b := range x.Config.Blocks {
 		if ctx.Err() != nil || x.Rows[0].Refused != nil {
@@ -131,65 +138,140 @@ func (x *run) giveUp() {
 	}
 }
 
-// block runs one trial of each row. It ends early if the baseline is refused.
+// block runs one trial of each row: one after the other where time is the host's,
+// as many at once as there are processors in virtual time, which nobody disturbs.
+// It ends early if the baseline is refused.
 func (x *run) block(ctx context.Context, b int) {
 	order, seeds := plan(x.Config.Seed, b, len(x.Rows))
-	for place, i := range order {
-		if ctx.Err() != nil {
-			return
-		}
-		s := x.sessions[i]
-		if s == nil {
-			continue
-		}
-		var some thinned
-		if b == warmUp { // what is counted pays nothing for pictures
-			s.KeepTimelines(some.add)
-		}
-		start := time.Since(x.Start)
-		t, err := x.trial(ctx, s, seeds[i])
-		if b == warmUp {
-			s.KeepTimelines(nil)
-			x.Rows[i].Typical = some.median()
-		}
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return
-		case err != nil:
-			where := "warm-up"
-			if b != warmUp {
-				where = fmt.Sprintf("block %d", b+1)
-			}
-			x.refuse(i, fmt.Errorf("%s, seed %d: %w", where, seeds[i], reason(err)))
-			if i == 0 {
-				x.giveUp()
+	if wall(x.Rig) {
+		for place, i := range order {
+			if ctx.Err() != nil || x.Rows[0].Refused != nil {
 				return
 			}
-		case b != warmUp:
-			t.Block, t.Place, t.Start, t.End = b, place, start, time.Since(x.Start)
-			x.Rows[i].Trials = append(x.Rows[i].Trials, t)
+			if x.sessions[i] != nil {
+				x.take(ctx, b, place, i, seeds[i], x.trial(ctx, b, i, seeds[i]))
+				x.report(b, place+1)
+			}
 		}
-		x.report(b, place+1)
+	} else {
+		outcomes := x.together(ctx, b, order, seeds)
+		for place, i := range order {
+			if x.sessions[i] != nil && x.Rows[0].Refused == nil {
+				x.take(ctx, b, place, i, seeds[i], outcomes[i])
+			}
+		}
 	}
-	if b != warmUp {
+	if b != warmUp && ctx.Err() == nil && x.Rows[0].Refused == nil {
 		x.Blocks = b + 1
 	}
 }
 
+// together runs a block's trials side by side and gives their outcomes by row.
+func (x *run) together(ctx context.Context, b int, order []int, seeds []uint64) []outcome {
+	outcomes := make([]outcome, len(x.Rows))
+	todo, done := make(chan int), make(chan struct{})
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(order)) {
+		workers.Go(func() {
+			for i := range todo {
+				outcomes[i] = x.trial(ctx, b, i, seeds[i])
+				done <- struct{}{}
+			}
+		})
+	}
+	go func() {
+		defer close(todo)
+		for _, i := range order {
+			if x.sessions[i] != nil {
+				todo <- i
+			}
+		}
+	}()
+	go func() {
+		workers.Wait()
+		close(done)
+	}()
+	n := 0
+	for range done { // progress is told on this goroutine
+		n++
+		x.report(b, n)
+	}
+	return outcomes
+}
+
+// outcome is what became of a trial.
+type outcome struct {
+	trial   Trial
+	typical metrics.Timeline // if it was asked for
+	times   metrics.Dist     // likewise
+	err     error
+}
+
+// take puts a trial's outcome into its row.
+func (x *run) take(ctx context.Context, b, place, i int, seed uint64, o outcome) {
+	if b == x.pictures() {
+		x.Rows[i].Typical = o.typical
+	}
+	switch {
+	case o.err != nil && ctx.Err() != nil:
+	case o.err != nil:
+		where := "warm-up"
+		if b != warmUp {
+			where = fmt.Sprintf("block %d", b+1)
+		}
+		x.refuse(i, fmt.Errorf("%s, seed %d: %w", where, seed, reason(o.err)))
+		if i == 0 {
+			x.giveUp()
+		}
+	case b != warmUp:
+		o.trial.Block, o.trial.Place = b, place
+		x.Rows[i].Trials = append(x.Rows[i].Trials, o.trial)
+		x.Rows[i].Times.Merge(o.times)
+	}
+}
+
+// pictures is the block in which timelines are kept: what is counted on the wall
+// clock pays nothing for pictures.
+func (x *run) pictures() int {
+	if wall(x.Rig) {
+		return warmUp
+	}
+	return 0
+}
+
 // trial runs one trial, with a look at the noise on both sides where time is the
 // host's.
-func (x *run) trial(ctx context.Context, s *lab.Session, seed uint64) (Trial, error) {
+func (x *run) trial(ctx context.Context, b, i int, seed uint64) (o outcome) {
+	s := x.sessions[i]
+	pictures, times := b == x.pictures(), x.Config.Times && !wall(x.Rig)
+	if pictures || times {
+		var some thinned
+		var all metrics.Histogram
+		s.KeepTimelines(func(tl metrics.Timeline) {
+			if pictures {
+				some.add(tl)
+			}
+			if times {
+				all.Record(tl.To - tl.From)
+			}
+		})
+		defer func() {
+			s.KeepTimelines(nil)
+			o.typical, o.times = some.median(), all.Snapshot()
+		}()
+	}
 	p := lab.Plan{Seed: seed, Min: x.Config.Min}
+	start := time.Since(x.Start)
 	if !wall(x.Rig) {
 		r, err := s.Run(ctx, p)
-		return Trial{Result: r, Dirty: r.Dirty()}, err
+		return outcome{trial: Trial{Result: r, Dirty: r.Dirty(), Start: start, End: time.Since(x.Start)}, err: err}
 	}
 	runtime.GC() // else an arm pays for the garbage of the one before
 	meter := host.StartNoise()
 	r, err := s.Run(ctx, p)
 	noise := meter.Stop()
 	why, _ := noise.Dirty()
-	return Trial{Result: r, Noise: &noise, Dirty: joined(why, r.Dirty())}, err
+	return outcome{trial: Trial{Result: r, Noise: &noise, Dirty: joined(why, r.Dirty()), Start: start, End: time.Since(x.Start)}, err: err}
 }
 
 // refuse takes a row out of the run. Its figures so far go with it: a subject
@@ -201,7 +283,7 @@ func (x *run) refuse(i int, err error) {
 		}
 		x.sessions[i] = nil
 	}
-	x.Rows[i].Refused, x.Rows[i].Trials = err, nil
+	x.Rows[i].Refused, x.Rows[i].Trials, x.Rows[i].Times = err, nil, metrics.Dist{}
 }
 
 func (x *run) report(block, trial int) {
@@ -210,9 +292,12 @@ func (x *run) report(block, trial int) {
 	}
 	p := Progress{Block: block + 1, Blocks: x.Config.Blocks, Trial: trial, Trials: len(x.Rows)}
 	if block != warmUp {
-		// The warm-up took as long as a block.
-		done := float64(block+1) + float64(trial)/float64(p.Trials)
-		left := float64(x.Config.Blocks+1) - done
+		before := 0.0
+		if wall(x.Rig) {
+			before = 1 // the warm-up, which took as long as a block
+		}
+		done := before + float64(block) + float64(trial)/float64(p.Trials)
+		left := before + float64(x.Config.Blocks) - done
 		elapsed := time.Since(x.Start)
 		p.Left = min(time.Duration(float64(elapsed)/done*left), max(0, x.Config.Budget-elapsed))
 	}

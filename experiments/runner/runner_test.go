@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/quick"
 	"testing/synctest"
@@ -35,6 +37,9 @@ func do(t *testing.T, c Config, e lab.Experiment, rig string) Set {
 	if c.Budget == 0 {
 		c.Budget = time.Hour
 	}
+	if c.Host.IsZero() {
+		c.Host = here
+	}
 	set, err := Run(t.Context(), c, e, r, all)
 	if err != nil {
 		t.Fatal(err)
@@ -42,10 +47,12 @@ func do(t *testing.T, c Config, e lab.Experiment, rig string) Set {
 	return set
 }
 
-// one is an experiment with one virtual rig of this subject.
+var here = host.Fingerprint{OS: "test"}
+
+// one is an experiment with one rig of this subject, in wall-clock time.
 func one(open lab.Open) lab.Experiment {
 	e := toy.Speed
-	e.Rigs = []lab.Rig{lab.Virtual("model", []string{"a test"}, open)}
+	e.Rigs = []lab.Rig{lab.Emulated("model", []string{"a test"}, nil, open)}
 	return e
 }
 
@@ -201,7 +208,7 @@ func TestCancelKeepsWhatWasMeasured(t *testing.T) {
 	}))
 	r, all := arms(t, e, "model", lab.Selection{})
 	all = all[:4]
-	s, err := Run(ctx, Config{Blocks: 10, Budget: time.Hour}, e, r, all)
+	s, err := Run(ctx, Config{Host: here, Blocks: 10, Budget: time.Hour}, e, r, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,14 +231,14 @@ func TestCancelWhileOpening(t *testing.T) {
 		return sub, nil
 	})
 	r, all := arms(t, e, "model", lab.Selection{})
-	s, err := Run(ctx, Config{Blocks: 1, Budget: time.Hour}, e, r, all)
+	s, err := Run(ctx, Config{Host: here, Blocks: 1, Budget: time.Hour}, e, r, all)
 	if err != nil || !s.Interrupted || s.Measured() || opened != 1 || !sub.closed {
 		t.Errorf("error %v, interrupted %v, measured %v, opened %d, closed %v", err, s.Interrupted, s.Measured(), opened, sub.closed)
 	}
 }
 
 func TestRefusedRowsDoNotStopTheRun(t *testing.T) {
-	s := do(t, Config{Blocks: 2, Host: host.Fingerprint{OS: "test"}}, toy.Speed, "picky")
+	s := do(t, Config{Blocks: 2, Host: here}, toy.Speed, "picky")
 	refused := s.Refused()
 	if len(refused) != 1 || !errors.Is(refused[0].Reason, lab.ErrRefused) {
 		t.Fatalf("refused %v; want the batch alone", refused)
@@ -250,7 +257,7 @@ func TestRefusedRowsDoNotStopTheRun(t *testing.T) {
 }
 
 func TestUnavailableRig(t *testing.T) {
-	s := do(t, Config{Blocks: 2, Host: host.Fingerprint{OS: "test"}}, toy.Speed, "server")
+	s := do(t, Config{Blocks: 2, Host: here}, toy.Speed, "server")
 	if s.Measured() || len(s.Refused()) != len(s.Rows) || s.Blocks != 0 {
 		t.Errorf("measured %v, %d of %d rows refused, %d blocks", s.Measured(), len(s.Refused()), len(s.Rows), s.Blocks)
 	}
@@ -382,7 +389,7 @@ func TestBudget(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, all := arms(t, e, "model", lab.Selection{})
 			var last Progress
-			c := Config{Blocks: 3, Budget: tt.budget, Progress: func(p Progress) { last = p }}
+			c := Config{Host: here, Blocks: 3, Budget: tt.budget, Progress: func(p Progress) { last = p }}
 			s, err := Run(t.Context(), c, e, r, all[:4])
 			if err != nil {
 				t.Fatal(err)
@@ -399,7 +406,7 @@ func TestBudget(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	r, all := arms(t, toy.Speed, "disk", lab.Selection{})
-	good := Config{Blocks: 1, Budget: time.Hour, Host: host.Fingerprint{OS: "test"}}
+	good := Config{Blocks: 1, Budget: time.Hour, Host: here}
 	for name, c := range map[string]Config{
 		"blocks": {Budget: good.Budget, Host: good.Host},
 		"budget": {Blocks: 1, Host: good.Host},
@@ -425,7 +432,7 @@ func TestCloseErrorComesWithAWholeSet(t *testing.T) {
 		return &failingClose{counting{}}, nil
 	})
 	r, all := arms(t, e, "model", lab.Selection{})
-	s, err := Run(t.Context(), Config{Blocks: 1, Budget: time.Hour}, e, r, all)
+	s, err := Run(t.Context(), Config{Host: here, Blocks: 1, Budget: time.Hour}, e, r, all)
 	if !errors.Is(err, errClose) || s.Blocks != 1 {
 		t.Errorf("error %v after %d blocks; want that of Close after 1", err, s.Blocks)
 	}
@@ -445,7 +452,7 @@ func TestDirtyTrials(t *testing.T) {
 		if kind == "real" {
 			e.Rigs = []lab.Rig{lab.Real("model", nil, trial)}
 		}
-		s := do(t, Config{Blocks: 2, Host: host.Fingerprint{OS: "test"}}, e, "model")
+		s := do(t, Config{Blocks: 2, Host: here}, e, "model")
 		for _, r := range s.Rows {
 			batch := toy.Strategy.Of(r.Arm) == "batch"
 			for _, tr := range r.Trials {
@@ -468,5 +475,34 @@ func TestDirtyTrials(t *testing.T) {
 	}
 	if got := joined("a", "b"); got != "a; b" {
 		t.Errorf("joined %q; want a; b", got)
+	}
+}
+
+// In virtual time there is no warm-up, and a block's trials run side by side: the
+// figures are those of one after the other.
+func TestVirtualTrialsRunTogether(t *testing.T) {
+	var running, most, trials atomic.Int64
+	e := toy.Speed
+	e.Rigs = []lab.Rig{lab.Virtual("model", []string{"a test"}, toy.Opens(func(_ context.Context, a lab.Arm, tr *lab.Trial) error {
+		trials.Add(1)
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+		tr.Ops, tr.Took = 1, time.Duration(tr.Seed%1000+1)
+		return nil
+	}))}
+	s := do(t, Config{Seed: 1, Blocks: 3}, e, "model")
+	if want := int64(3 * len(s.Rows)); trials.Load() != want || s.Blocks != 3 {
+		t.Errorf("%d trials in %d blocks, want %d in 3", trials.Load(), s.Blocks, want)
+	}
+	if n := int64(runtime.GOMAXPROCS(0)); most.Load() > n {
+		t.Errorf("%d trials at once, want at most %d", most.Load(), n)
+	}
+	for i, r := range s.Rows {
+		for b, tr := range r.Trials {
+			_, seeds := plan(1, b, len(s.Rows))
+			if tr.Block != b || tr.Result.Seed() != seeds[i] || tr.Result.Took() != time.Duration(seeds[i]%1000+1) {
+				t.Errorf("row %d, block %d: %+v", i, b, tr)
+			}
+		}
 	}
 }

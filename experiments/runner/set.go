@@ -36,6 +36,9 @@ type Row struct {
 	// Typical is the timeline of one operation of the uncounted warm-up: the one
 	// with the median time of some. Its Set is nil if the subject makes none.
 	Typical metrics.Timeline
+	// Times are those of the counted trials' operations, if the run was asked for
+	// them and the subject makes timelines; else empty.
+	Times metrics.Dist
 }
 
 // Trial is one counted trial of a row.

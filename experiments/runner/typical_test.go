@@ -58,3 +58,30 @@ func TestTypical(t *testing.T) {
 		}
 	}
 }
+
+// A run that is asked for it keeps the times of all operations that count.
+func TestTimes(t *testing.T) {
+	r, err := toy.Speed.Rig("model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arms, err := toy.Speed.Arms(r, lab.Selection{Set: map[string][]string{"strategy": {"loop", "batch"}, "keys": {"100"}, "latency": {"50us"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, asked := range []bool{false, true} {
+		s, err := Run(t.Context(), Config{Seed: 1, Blocks: 3, Budget: time.Hour, Times: asked}, toy.Speed, r, arms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range s.Rows {
+			var ops uint64
+			for _, trial := range row.Trials {
+				ops += uint64(trial.Result.Ops())
+			}
+			if want := map[bool]uint64{true: ops}[asked]; row.Times.Count() != want {
+				t.Errorf("asked %v: %s has the times of %d operations, want %d", asked, row.Arm, row.Times.Count(), want)
+			}
+		}
+	}
+}
