@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	aerospike "latlab.example/aerospike/study"
+	coldfetch "latlab.example/coldfetch/study"
 	"latlab.example/common/lab"
 	rawblock "latlab.example/rawblock/study"
+	spatial "latlab.example/spatial/study"
 )
 
 var all = New(
 	aerospike.Experiments,
+	coldfetch.Experiments,
 	rawblock.Experiments,
+	spatial.Experiments,
 )
 
 // ErrExperiment occurs when no experiment has that name. It comes wrapped with

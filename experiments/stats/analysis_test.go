@@ -24,9 +24,9 @@ func scripted(t *testing.T, rule lab.Rule, sel lab.Selection, blocks int, ns map
 			name = "control"
 		}
 		opened[name] = true
-		trial := -1 // the warm-up
+		trial := 0
 		return toy.Subject(func(_ context.Context, tr *lab.Trial) error {
-			tr.Ops, tr.Took = 1, time.Duration(ns[name][max(trial, 0)])
+			tr.Ops, tr.Took = 1, time.Duration(ns[name][trial])
 			if d, ok := depth[a.String()]; ok {
 				tr.Observe(toy.Depth, d)
 			}
