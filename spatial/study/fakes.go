@@ -97,7 +97,7 @@ func bubbleTarget(set *data.Set, cores int, rtt time.Duration, change func(*fake
 	}
 	cfg.ConnConfig.DialFunc = n.DialContext
 	cfg.ConnConfig.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
-	return target{pool: cfg, pace: virtualPace, virtual: true, fake: true}, srv.Close, nil
+	return target{pool: cfg, pace: virtualPace, virtual: true, fake: set}, srv.Close, nil
 }
 
 var emulatedAssumptions = []string{
@@ -137,7 +137,7 @@ func openEmulated(ctx context.Context, a lab.Arm) (lab.Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := subject(ctx, target{pool: cfg, pace: wallPace, fake: true}, a)
+	s, err := subject(ctx, target{pool: cfg, pace: wallPace, fake: set}, a)
 	if err != nil {
 		return nil, errors.Join(err, srv.Close())
 	}
@@ -162,7 +162,7 @@ func calibrate(ctx context.Context, a lab.Arm) (text string, err error) {
 		return "", err
 	}
 	defer s.Close()
-	m, err := newMix(ctx, s, a)
+	m, err := newMix(ctx, s, set, a)
 	if err != nil {
 		return "", err
 	}

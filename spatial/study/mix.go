@@ -7,6 +7,7 @@ import (
 
 	"latlab.example/common/lab"
 	"latlab.example/spatial"
+	"latlab.example/spatial/data"
 )
 
 // The study's mix of centres, in percent; the rest are places that have a guide.
@@ -29,10 +30,11 @@ type mix struct {
 	guides         bool
 }
 
-// newMix reads the centres from the database: the same ones for every trial.
-func newMix(ctx context.Context, s *spatial.Service, a lab.Arm) (*mix, error) {
+// newMix reads the centres from the database: the same ones for every trial. A
+// fake's data tell how many there are, since counting takes a database long.
+func newMix(ctx context.Context, s *spatial.Service, set *data.Set, a lab.Arm) (*mix, error) {
 	m := &mix{radii: radii[label(a, "radius", "mix")], guides: label(a, "guides", "false") == "true"}
-	size, err := s.Size(ctx)
+	size, err := sizeOf(ctx, s, set)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +75,13 @@ func newMix(ctx context.Context, s *spatial.Service, a lab.Arm) (*mix, error) {
 		return nil, fmt.Errorf("study: none of %d locations drawn by id is there; load the data again", drawn)
 	}
 	return m, nil
+}
+
+func sizeOf(ctx context.Context, s *spatial.Service, set *data.Set) (spatial.Size, error) {
+	if set == nil {
+		return s.Size(ctx)
+	}
+	return spatial.Size{Locations: int64(len(set.Locations)), Guides: int64(len(set.Guides)), Media: int64(len(set.Media))}, nil
 }
 
 // query is the one that follows from a seed.

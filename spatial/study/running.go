@@ -16,6 +16,7 @@ import (
 	"latlab.example/common/load"
 	"latlab.example/common/metrics"
 	"latlab.example/spatial"
+	"latlab.example/spatial/data"
 )
 
 // slowAfter is the study's bound.
@@ -26,7 +27,7 @@ type target struct {
 	pool    *pgxpool.Config
 	pace    pace
 	virtual bool
-	fake    bool // the server is in this process
+	fake    *data.Set // of a server in this process; nil for a real one
 }
 
 // running is a service of an arm on a target.
@@ -81,7 +82,7 @@ func openSized(ctx context.Context, tg target, a lab.Arm, pool int) (r *running,
 	if err := r.connect(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	if r.mix, err = newMix(ctx, r.svc, a); err != nil {
+	if r.mix, err = newMix(ctx, r.svc, tg.fake, a); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -126,7 +127,7 @@ func (r *running) connect(ctx context.Context) error {
 		}
 		conns = append(conns, c)
 	}
-	if pid, ok := postmaster(conns[0].Conn().PgConn()); ok && !r.fake {
+	if pid, ok := postmaster(conns[0].Conn().PgConn()); ok && r.fake == nil {
 		r.server = pid
 	}
 	return nil

@@ -57,8 +57,8 @@ var feedback = lab.NewFactor("feedback", Queue, Retried, TwoConns, Spinning, Thr
 var Feedback = lab.Experiment{
 	Name:     "spatial/feedback",
 	Question: "Which feedback makes an overload stay after its load has gone?",
-	Note:     "every arm holds a connection for 100 ms that are no CPU; " + note,
-	Factors:  []lab.Factor{approach, feedback, lab.NewFactor("pool", 15, 10, 30), users, think},
+	Note:     note,
+	Factors:  []lab.Factor{approach, feedback, waiting, lab.NewFactor("pool", 15, 10, 30), users, think},
 	Cross:    []string{"approach", "feedback"},
 	Outcomes: outcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
