@@ -252,7 +252,7 @@ func ratioScale(ratios []float64) scale {
 		}
 	}
 	if lo > 0 && hi > 6 {
-		return scale{lo / 1.1, hi * 1.1, true}
+		return logScale(lo, hi, 1.1)
 	}
 	room := max(0.06*(hi-lo), 0.01)
 	return scale{lo - room, hi + room, false}

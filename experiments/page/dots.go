@@ -27,21 +27,35 @@ func shape(modelled bool) string {
 
 // axis is the scale above a column of plots.
 func axis(s scale, u lab.Unit) template.HTML {
+	return axisOf(s, func(v float64) string { return tickText(u, v) })
+}
+
+// axisOf leaves out texts that would lie on each other: on a narrow screen, or on
+// any.
+func axisOf(s scale, text func(float64) string) template.HTML {
+	const letter, narrow, wide = 6.8, 220, 330 // pixels
 	var c canvas
 	c.open("svg", "class", "axis", "width", "100%", "height", "16", "aria-hidden", "true")
-	for i, t := range s.ticks(5) {
-		anchor := "middle"
-		switch at := s.at(t); {
-		case at < 0.05:
-			anchor = "start"
+	lastNarrow, lastWide := math.Inf(-1), math.Inf(-1)
+	for _, t := range s.ticks(5) {
+		at, label, anchor := s.at(t), text(t), "middle"
+		from := -0.5
+		switch {
+		case at < 0.06:
+			anchor, from = "start", 0
 		case at > 0.93:
-			anchor = "end"
+			anchor, from = "end", -1
 		}
-		class := ""
-		if i%2 == 1 {
-			class = "wide" // left out on a narrow screen
+		size := letter * float64(len([]rune(label)))
+		if at*wide+from*size < lastWide {
+			continue
 		}
-		c.text("text", tickText(u, t), "x", s.across(t), "y", "12", "text-anchor", anchor, "class", class)
+		class := "wide"
+		if at*narrow+from*size >= lastNarrow {
+			class, lastNarrow = "", at*narrow+(from+1)*size+letter
+		}
+		lastWide = at*wide + (from+1)*size + letter
+		c.text("text", label, "x", s.across(t), "y", "12", "text-anchor", anchor, "class", class)
 	}
 	c.close("svg")
 	return c.html()

@@ -359,14 +359,14 @@ func (p *panel) row(r run, a results.Arm, name string, sc scale, at float64) row
 	if i, ok := e.Ratios[r.unit.Name]; ok {
 		out.Effect, out.Range = change(i.Lab())
 	}
-	if e.ReferenceProvenance != r.Meta.Provenance {
-		out.Reason = "against a " + e.ReferenceProvenance + " arm: a modelled figure, since one side is simulated"
-	}
 	if e.Judged {
-		out.Verdict = verdict(e.Verdict)
-		if e.Reason != "" {
-			out.Reason = typeset(e.Reason)
+		out.Verdict, out.Reason = verdict(e.Verdict), typeset(e.Reason)
+	}
+	if e.ReferenceProvenance != r.Meta.Provenance {
+		if out.Reason != "" {
+			out.Reason += "; "
 		}
+		out.Reason += "against a " + e.ReferenceProvenance + " arm: a modelled figure, since one side is simulated"
 	}
 	return out
 }

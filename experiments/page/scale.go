@@ -27,7 +27,7 @@ func scaleFor(values []float64) scale {
 	case lo > hi:
 		return scale{0, 1, false}
 	case lo > 0 && hi > logFrom*lo:
-		return scale{lo / 1.15, hi * 1.15, true}
+		return logScale(lo, hi, 1.15)
 	case lo >= 0 && hi == 0:
 		return scale{0, 1, false}
 	case lo >= 0:
@@ -36,6 +36,11 @@ func scaleFor(values []float64) scale {
 		return scale{widen(lo), 0, false}
 	}
 	return scale{widen(lo), widen(hi), false}
+}
+
+// logScale leaves room at both ends, as far as there are numbers.
+func logScale(lo, hi, room float64) scale {
+	return scale{max(lo/room, math.SmallestNonzeroFloat64), min(hi*room, math.MaxFloat64), true}
 }
 
 // widen leaves room beyond the last value.
@@ -75,8 +80,13 @@ func (s scale) ticks(n int) []float64 {
 		}
 	}
 	var all []float64
-	for i := math.Ceil(s.lo / step); i*step <= s.hi; i++ {
-		all = append(all, i*step)
+	first := math.Ceil(s.lo / step)
+	for i := range n {
+		if v := (first + float64(i)) * step; v <= s.hi && (i == 0 || v > all[i-1]) {
+			all = append(all, v)
+		} else {
+			break
+		}
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 
@@ -105,7 +104,7 @@ func tornadoView(t results.Tornado) figureView {
 	c.open("div", "class", "barrow")
 	c.text("div", "", "class", "barname")
 	c.open("div", "class", "bar")
-	c.b.WriteString(string(changeAxis(s)))
+	c.b.WriteString(string(axisOf(s, percentChange)))
 	c.close("div")
 	c.text("div", "", "class", "barsum")
 	c.close("div")
@@ -139,7 +138,7 @@ func tornadoView(t results.Tornado) figureView {
 	return figureView{
 		Title: "what moves the effect of " + arm + " on " + unit,
 		Note:  "Each parameter at both ends of its range, all others as they are. Upright: the effect as the model stands, " + percentChange(t.Base) + ".",
-		SVG:   template.HTML(c.html()), Table: out, Wide: true,
+		SVG:   c.html(), Table: out, Wide: true,
 	}
 }
 
@@ -152,15 +151,4 @@ func within(at float64, anchor string) string {
 		return "end"
 	}
 	return anchor
-}
-
-// changeAxis is a scale of ratios, written as changes.
-func changeAxis(s scale) template.HTML {
-	var c canvas
-	c.open("svg", "class", "axis", "width", "100%", "height", "16", "aria-hidden", "true")
-	for _, t := range s.ticks(5) {
-		c.text("text", percentChange(t), "x", s.across(t), "y", "12", "text-anchor", within(s.at(t), "middle"))
-	}
-	c.close("svg")
-	return c.html()
 }

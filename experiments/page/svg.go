@@ -22,7 +22,7 @@ func (c *canvas) tag(element string, attrs []string, end string) {
 	c.b.WriteString("<" + element)
 	for i := 0; i+1 < len(attrs); i += 2 {
 		if attrs[i+1] != "" {
-			c.b.WriteString(" " + attrs[i] + `="` + template.HTMLEscapeString(attrs[i+1]) + `"`)
+			c.b.WriteString(" " + attrs[i] + `="` + escape(attrs[i+1]) + `"`)
 		}
 	}
 	c.b.WriteString(end)
@@ -33,8 +33,18 @@ func (c *canvas) close(element string) { c.b.WriteString("</" + element + ">") }
 // text is an element with a text in it.
 func (c *canvas) text(element, content string, attrs ...string) {
 	c.open(element, attrs...)
-	c.b.WriteString(template.HTMLEscapeString(content))
+	c.b.WriteString(escape(content))
 	c.close(element)
+}
+
+// escape makes a text harmless, and drops what XML can't hold: control characters.
+func escape(s string) string {
+	return template.HTMLEscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' || r == '\uFFFE' || r == '\uFFFF' {
+			return '\uFFFD'
+		}
+		return r
+	}, s))
 }
 
 // html is what was written: markup of this package around escaped values.

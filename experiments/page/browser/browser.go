@@ -29,6 +29,7 @@ type View struct {
 	Phone         bool
 	Dark          bool
 	NoScript      bool
+	Paper         bool // as it is printed
 }
 
 // Views that a report must be good in.
@@ -121,7 +122,12 @@ func open(tab context.Context, seen *Seen, address, scheme string, v View) error
 	_, err4 := chromedp.Call(tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: int64(v.Width), Height: int64(v.Height), DeviceScaleFactor: 1, Mobile: v.Phone,
 	})
+	media := ""
+	if v.Paper {
+		media = "print"
+	}
 	_, err5 := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media:    media,
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 	_, err6 := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
@@ -156,9 +162,18 @@ func Loaded(tab context.Context) (time.Duration, error) {
 	return time.Duration(ms * float64(time.Millisecond)), err
 }
 
+// LayOut has the browser lay out all of the page: what is below the screen waits
+// until a reader comes near.
+func LayOut(tab context.Context) error {
+	return chromedp.Do(tab, chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('main > .card').forEach(c => { c.style.contentVisibility = 'visible' })"))
+}
+
 // Picture is a PNG of the page from its top, at most so many CSS pixels high, or
 // all of it if height is 0.
 func Picture(tab context.Context, v View, height int) ([]byte, error) {
+	if err := LayOut(tab); err != nil {
+		return nil, err
+	}
 	tall, err := chromedp.Run(tab, chromedp.Evaluate[float64]("document.documentElement.scrollHeight"))
 	if err != nil {
 		return nil, err

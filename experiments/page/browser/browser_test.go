@@ -110,8 +110,8 @@ func look(t *testing.T, browser context.Context, report string, v View) (context
 		t.Fatal(err)
 	}
 	t.Cleanup(done)
-	if !v.NoScript { // else what is below the screen isn't laid out, and nothing would be found there
-		eval[chromedp.Void](t, tab, "document.querySelectorAll('main > .card').forEach(c => { c.style.contentVisibility = 'visible' })")
+	if err := LayOut(tab); err != nil { // else nothing would be found below the screen
+		t.Fatal(err)
 	}
 	return tab, seen
 }
@@ -210,6 +210,26 @@ func TestWithoutScript(t *testing.T) {
 	}
 	if eval[float64](t, tab, "document.getElementById('unfold').offsetHeight") != 0 {
 		t.Error("the button is shown")
+	}
+}
+
+// On paper all details are open, and there is no button.
+func TestPaper(t *testing.T) {
+	browser, report := start(t)
+	paper := View{Width: 794, Height: 1123, Paper: true} // A4
+	tab, _ := look(t, browser, report, paper)
+	if eval[float64](t, tab, "document.getElementById('unfold').offsetHeight") != 0 {
+		t.Error("the button is printed")
+	}
+	if folded := eval[int](t, tab, "[...document.querySelectorAll('details > :not(summary)')].filter(e => e.offsetHeight === 0).length"); folded > 0 {
+		t.Errorf("%d parts of details aren't printed", folded)
+	}
+	picture, err := Picture(tab, paper, 6000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "paper.png"), picture, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
