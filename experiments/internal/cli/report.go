@@ -80,7 +80,7 @@ func writeReport(ctx context.Context, e env, args []string, out, production stri
 	}
 	size, err := writeWhole(out, p)
 	if err != nil {
-		return fmt.Errorf("report: %w; name another file with --out", err)
+		return fmt.Errorf("report: %w; name another with --out", err)
 	}
 	full, err := filepath.Abs(out)
 	if err != nil {
@@ -224,7 +224,7 @@ func fidelities(file string, runs []results.Stored) ([]page.Fidelity, error) {
 func writeWhole(out string, p *page.Page) (size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(out), ".*.tmp")
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("no file can be made in folder %s: %w", filepath.Dir(out), err)
 	}
 	defer os.Remove(f.Name()) // what is in place has another name
 	err = p.Write(f)
