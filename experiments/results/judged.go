@@ -103,8 +103,9 @@ type Timeline struct {
 // more is no picture any more.
 const maxIntervals = 2500
 
-// newTimeline is nil for a timeline that is empty, too long or unsound.
-func newTimeline(t metrics.Timeline) *Timeline {
+// NewTimeline is a timeline as it is written: nil if it is empty, too long or
+// unsound.
+func NewTimeline(t metrics.Timeline) *Timeline {
 	if t.Set == nil || len(t.Intervals) > maxIntervals || t.To <= t.From || t.Check() != nil {
 		return nil
 	}

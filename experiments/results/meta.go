@@ -125,7 +125,7 @@ func newArm(r runner.Row) (Arm, error) {
 	a := Arm{
 		Arm: r.Arm.String(), Control: r.Control,
 		Assumptions: append([]string{}, r.Stamp.Assumptions...), Calibration: r.Stamp.Calibration,
-		Timeline: newTimeline(r.Typical),
+		Timeline: NewTimeline(r.Typical),
 	}
 	for _, t := range r.Trials {
 		a.Trials = append(a.Trials, Trial{
