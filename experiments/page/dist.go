@@ -25,6 +25,9 @@ var quantiles = []float64{0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0
 // nines is how a percentile lies on its axis: each further nine has the same room.
 func nines(q float64) float64 { return -math.Log10(1 - q) }
 
+// operation names the distribution of whole operations among those of stages.
+const operation = "whole operation"
+
 // stageDist is a stage's histogram in one arm.
 type stageDist struct {
 	arm  string
@@ -34,32 +37,37 @@ type stageDist struct {
 // dists are, for each stage that matters, its distribution and its percentiles in
 // the main arms.
 func (r run) dists() (views []figureView, all *table) {
-	weight := make(map[string]float64)
+	weight := map[string]float64{operation: math.Inf(1)}
 	by := make(map[string][]stageDist)
 	var order []string
+	add := func(stage, arm string, d metrics.Dist) {
+		if d.Count() == 0 {
+			return
+		}
+		if by[stage] == nil {
+			order = append(order, stage)
+		}
+		if len(by[stage]) < maxRidges {
+			by[stage] = append(by[stage], stageDist{arm, d})
+		}
+	}
 	for _, a := range r.mainArms() {
 		for _, s := range a.Path {
 			weight[s.Stage] = max(weight[s.Stage], s.Percent)
 		}
-		if a.Stages == nil {
-			continue
+		if a.Times != nil {
+			add(operation, r.short(a), *a.Times)
 		}
-		for _, s := range a.Stages.Stages {
-			if s.Dist.Count() == 0 {
-				continue
-			}
-			if by[s.Name] == nil {
-				order = append(order, s.Name)
-			}
-			if len(by[s.Name]) < maxRidges {
-				by[s.Name] = append(by[s.Name], stageDist{r.short(a), s.Dist})
+		if a.Stages != nil {
+			for _, s := range a.Stages.Stages {
+				add(s.Name, r.short(a), s.Dist)
 			}
 		}
 	}
 	if len(order) == 0 {
 		return nil, nil
 	}
-	all = &table{Caption: "Time of each run of a stage, " + r.Meta.Provenance, Head: []string{"stage", "arm", "runs", "mean", "p50", "p95", "p99", "max"}}
+	all = &table{Caption: "Time of each operation and of each run of a stage, " + r.Meta.Provenance, Head: []string{"stage", "arm", "runs", "mean", "p50", "p95", "p99", "max"}}
 	for _, s := range order {
 		for _, d := range by[s] {
 			all.Rows = append(all.Rows, []string{s, d.arm, fmt.Sprint(d.dist.Count()), nanos(d.dist.Mean()),
@@ -69,8 +77,8 @@ func (r run) dists() (views []figureView, all *table) {
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
 	for _, s := range order[:min(len(order), maxStages)] {
 		views = append(views,
-			figureView{Title: s + ", distribution", Note: "each run of the stage; upright: the median", SVG: r.ridges(s, by[s])},
-			figureView{Title: s + ", percentiles", Note: "each run of the stage", SVG: r.percentiles(s, by[s])})
+			figureView{Title: s + ", distribution", Note: "upright: the median", SVG: r.ridges(s, by[s])},
+			figureView{Title: s + ", percentiles", SVG: r.percentiles(s, by[s])})
 	}
 	return views, all
 }

@@ -33,6 +33,7 @@ type panel struct {
 	Notes     []string
 	Bars      *figureView
 	Falls     []figureView
+	Warm      bool // these are of a warm-up
 	Curves    []figureView
 	More      []figureView // curves on which no answer flips
 	Dists     []figureView
@@ -222,6 +223,7 @@ func newPanel(of string, n int, r run) panel {
 	if m.Kind != lab.KindVirtual.String() {
 		p.Place = m.Kind + ", " + p.Place
 	}
+	p.Warm = m.Kind == lab.KindEmulated.String() || m.Kind == lab.KindReal.String()
 	p.groups(r)
 	p.headline(r)
 	p.facts(r)

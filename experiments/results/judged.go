@@ -88,9 +88,9 @@ func finite(v float64) *float64 {
 	return &v
 }
 
-// Timeline is one operation of an arm: of the uncounted warm-up, the one with the
-// median time of those that were kept. It is for pictures; figures come from
-// trials.
+// Timeline is one operation of an arm, the one with the median time of some: of the
+// uncounted warm-up, or in virtual time, which needs none, of the first block. It
+// is for pictures; figures come from trials.
 type Timeline struct {
 	Stages []string `json:"stages"`
 	Took   int64    `json:"took_ns"`

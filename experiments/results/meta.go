@@ -53,6 +53,7 @@ type Arm struct {
 	Trials      []Trial           `json:"trials"`
 	Path        []metrics.Row     `json:"critical_path,omitempty"`
 	Stages      *metrics.Snapshot `json:"stages,omitempty"`
+	Times       *metrics.Dist     `json:"times,omitempty"`    // of operations; only in virtual time
 	Effect      *Effect           `json:"effect,omitempty"`   // none for the baseline
 	Timeline    *Timeline         `json:"timeline,omitempty"` // of one operation
 }

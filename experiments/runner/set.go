@@ -33,8 +33,9 @@ type Row struct {
 	Stamp   lab.Stamp // provenance and what goes with it; zero if the row was never opened
 	Trials  []Trial   // in the order of blocks; none if the row was refused
 	Refused error     // why there are no figures, or nil
-	// Typical is the timeline of one operation of the uncounted warm-up: the one
-	// with the median time of some. Its Set is nil if the subject makes none.
+	// Typical is the timeline of one operation, the one with the median time of
+	// some: of the uncounted warm-up, or in virtual time, which has none, of the
+	// first block. Its Set is nil if the subject makes no timelines.
 	Typical metrics.Timeline
 	// Times are those of the counted trials' operations, if the run was asked for
 	// them and the subject makes timelines; else empty.

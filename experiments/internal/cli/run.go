@@ -249,7 +249,7 @@ func (f runFlags) finish(e env, runs []report.Run, h host.Fingerprint) error {
 }
 
 func (f runFlags) one(ctx context.Context, e env, x lab.Experiment, j job, budget time.Duration, shared bool, h host.Fingerprint) (report.Run, error) {
-	c := runner.Config{Seed: f.seed, Blocks: f.blocks, Min: f.min, Budget: budget, Host: h}
+	c := runner.Config{Seed: f.seed, Blocks: f.blocks, Min: f.min, Budget: budget, Host: h, Times: true}
 	if f.precision > 0 {
 		c.Enough = func(s runner.Set) bool { return stats.Analyse(s).Within(f.precision / 100) }
 	}
