@@ -82,10 +82,21 @@ func openSized(ctx context.Context, tg target, a lab.Arm, pool int) (r *running,
 	if err := r.connect(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	if r.mix, err = newMix(ctx, r.svc, tg.fake, a); err != nil {
+	if r.mix, err = readMix(ctx, tg, a); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// readMix reads the centres in a way of its own: an arm's server may be without
+// indexes.
+func readMix(ctx context.Context, tg target, a lab.Arm) (*mix, error) {
+	s, err := spatial.New(ctx, spatial.Options{Pool: tg.pool, PoolSize: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return newMix(ctx, s, tg.fake, a)
 }
 
 // planned has the server plan as the arm says.
