@@ -1,13 +1,18 @@
+//go:build !js
+
 package study
 
 import (
+	"slices"
+
 	"latlab.example/aerospike"
 	"latlab.example/aerospike/predict"
 	"latlab.example/common/lab"
 )
 
 // Experiments are what this case offers.
-var Experiments = []lab.Experiment{Mystery, GatherOrSingle, Readers, ExecutorHop, Layers, ProfilingCost, SetEight, Cores, GIL, GILGather, GILClients}
+var Experiments = slices.Concat(
+	[]lab.Experiment{Mystery, GatherOrSingle, Readers, ExecutorHop, Layers, ProfilingCost, SetEight, Cores}, models)
 
 const (
 	note        = "an operation is one answer to all sets; with concurrency 10 its time is the mean of ten closed loops, and not their throughput"

@@ -19,12 +19,17 @@ var (
 
 	// The rule is about an experiment's first factor, against its first level.
 	gilRival = lab.NewFactor("client", model.Official, model.Async, model.OfficialThread)
+
+	// The study had 9 sets of 200 keys.
+	sets  = lab.NewFactor("sets", 9, 3)
+	batch = lab.NewFactor("batch", 200, 50)
 )
 
 // Outcomes of the model beside the time. All are exact for a seed, but users
 // draw, so seeds differ.
 var (
 	median    = lab.Unit{Name: "p50-ns/op", Better: lab.Down}
+	p95       = lab.Unit{Name: "p95-ns/op", Better: lab.Down}
 	p99       = lab.Unit{Name: "p99-ns/op", Better: lab.Down}
 	perSec    = lab.Unit{Name: "requests/s", Better: lab.Up}
 	lockBusy  = lab.Unit{Name: "lock-busy-percent", Better: lab.Down}
@@ -58,6 +63,9 @@ var (
 	GILClients = onGIL("aerospike/gil-client", "Which gap between the clients closes with the lock or with the layers around them, and which grows?",
 		[]string{"client", "lock", "mode"}, gilRival, gilLock, gilMode, gilLayer, gilUsers, sets, batch)
 )
+
+// models are all that a browser can run: see browser_js.go.
+var models = []lab.Experiment{GIL, GILGather, GILClients}
 
 // gilWindow is the virtual time of a trial, after a warm-up: some 500 requests.
 const gilWindow = 10 * time.Second
