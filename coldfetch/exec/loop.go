@@ -22,8 +22,9 @@ type Turns struct {
 // Loop is an event loop. In a turn it runs all callbacks that were ready when
 // the turn began; what comes meanwhile waits for the next one.
 type Loop struct {
-	wake chan struct{} // holds a token if ready isn't empty or the loop shall end
-	done chan struct{} // closed when the loop has ended
+	around func(turn func(tick func())) // runs each turn, as under a lock; tick is called between callbacks
+	wake   chan struct{}                // holds a token if ready isn't empty or the loop shall end
+	done   chan struct{}                // closed when the loop has ended
 
 	mu     sync.Mutex
 	ready  []*callback // guarded by mu
@@ -45,8 +46,10 @@ const (
 )
 
 // NewLoop starts a loop.
-func NewLoop() *Loop {
-	l := &Loop{wake: make(chan struct{}, 1), done: make(chan struct{})}
+func NewLoop() *Loop { return newLoop(func(turn func(func())) { turn(func() {}) }) }
+
+func newLoop(around func(turn func(tick func()))) *Loop {
+	l := &Loop{around: around, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go l.run()
 	return l
 }
@@ -66,12 +69,15 @@ func (l *Loop) run() {
 				break
 			}
 			began := time.Now()
-			for _, c := range turn {
-				if c.state.CompareAndSwap(waiting, running) {
-					c.f()
-					close(c.done)
+			l.around(func(tick func()) {
+				for _, c := range turn {
+					if c.state.CompareAndSwap(waiting, running) {
+						c.f()
+						close(c.done)
+						tick()
+					}
 				}
-			}
+			})
 			l.count(time.Since(began))
 		}
 	}

@@ -29,17 +29,17 @@ func NewOffload(threads int) *Offload {
 	if threads <= 0 {
 		threads = Threads
 	}
-	return &Offload{loop: NewLoop(), threads: make(chan struct{}, threads), lock: newGiant(), closed: make(chan struct{})}
-}
-
-// Light runs f on the loop, under the lock.
-func (o *Offload) Light(ctx context.Context, f func(*Task)) error {
-	return o.loop.do(ctx, func() {
+	o := &Offload{threads: make(chan struct{}, threads), lock: newGiant(), closed: make(chan struct{})}
+	o.loop = newLoop(func(turn func(tick func())) {
 		o.lock.acquire()
 		defer o.lock.release()
-		f(&Task{})
+		turn(o.lock.tick)
 	})
+	return o
 }
+
+// Light runs f on the loop, which holds the lock for a turn.
+func (o *Offload) Light(ctx context.Context, f func(*Task)) error { return o.loop.Light(ctx, f) }
 
 // Handle runs f on a thread once one is free. It holds the lock wherever it
 // doesn't wait.

@@ -42,7 +42,7 @@ func (r Reading) String() string {
 
 // What the probes are blind to.
 const (
-	BlindLag       = "processors that are short where each handler has a goroutine of its own: its callback is only started, and computes nothing"
+	BlindLag       = "most of a shortage of processors, where each handler has a goroutine of its own: its callback computes nothing, and begins as soon as its starter has run"
 	BlindScheduler = "a loop that is busy: its goroutine runs, and what waits for it is asleep and not runnable"
 	BlindTimer     = "a loop that is busy and queues of any kind: it waits for nobody but the scheduler and the timers"
 	BlindHealth    = "the cause: it sees that somebody waits, not for what; and a route with its own limits may look well when others don't"
