@@ -152,7 +152,8 @@ func TestPage(t *testing.T) {
 // The same input gives the same bytes.
 func TestSameBytes(t *testing.T) {
 	in := everything(t)
-	if write(t, in) != write(t, in) {
+	first := write(t, in)
+	if second := write(t, in); second != first {
 		t.Error("two pages of one input differ")
 	}
 }

@@ -128,6 +128,9 @@ func newArm(r runner.Row) (Arm, error) {
 		Assumptions: append([]string{}, r.Stamp.Assumptions...), Calibration: r.Stamp.Calibration,
 		Timeline: NewTimeline(r.Typical),
 	}
+	if r.Times.Count() > 0 {
+		a.Times = &r.Times
+	}
 	for _, t := range r.Trials {
 		a.Trials = append(a.Trials, Trial{
 			Block: t.Block, Place: t.Place, Start: t.Start, End: t.End, Seed: t.Result.Seed(), Ops: t.Result.Ops(), Took: t.Result.Took(),
