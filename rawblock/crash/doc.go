@@ -10,7 +10,8 @@
 //     A block that was written several times may hold any of what was written;
 //   - a write that failed counts as never complete.
 //
-// A store is sound if it recovers from each of them, which the tests of this
-// package look at: all states of short histories, and 20,000 or LATLAB_CRASH_STATES
-// of random ones. A failure prints its seed, which LATLAB_CRASH_SEED replays.
+// A store is sound if it recovers from each of them. Package replay makes up
+// histories and looks at each state: its test at all states of short histories,
+// the test here at 20,000 or LATLAB_CRASH_STATES of random ones. A failure prints
+// its seed, which LATLAB_CRASH_SEED replays.
 package crash

@@ -1,12 +1,12 @@
-package crash_test
+package replay
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"testing"
 
 	"latlab.example/common/emu"
 	"latlab.example/rawblock"
@@ -44,7 +44,8 @@ func (s setting) options() rawblock.Options {
 
 // script drives a store and notes all facts. It is deterministic.
 type script struct {
-	t      *testing.T
+	ctx    context.Context
+	wrong  error // the first that the store said about itself and isn't so
 	rec    *crash.Recorder
 	store  *rawblock.Store
 	oracle *oracle // of now
@@ -53,37 +54,42 @@ type script struct {
 }
 
 // format is the image of an empty store.
-func format(t *testing.T, l rawblock.Layout) []byte {
-	t.Helper()
+func format(ctx context.Context, l rawblock.Layout) ([]byte, error) {
 	rec, err := crash.NewRecorder(make([]byte, rawblock.SizeFor(slots, payload, l, block)), block, nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := rawblock.Format(t.Context(), rec, rawblock.Options{Payload: payload, Layout: l}); err != nil {
-		t.Fatal(err)
+	if err := rawblock.Format(ctx, rec, rawblock.Options{Payload: payload, Layout: l}); err != nil {
+		return nil, err
 	}
-	return rec.Image()
+	return rec.Image(), nil
 }
 
 // newScript opens a store on an image, of which the oracle knows all.
-func newScript(t *testing.T, image []byte, s setting, o *oracle, faults string) *script {
-	t.Helper()
+func newScript(ctx context.Context, image []byte, s setting, o *oracle, faults string) (*script, error) {
 	schedule, err := emu.ParseFaults(faults)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	rec, err := crash.NewRecorder(image, block, schedule)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if s.unit > 0 {
 		rec.TearAt(s.unit)
 	}
-	store, err := rawblock.Open(t.Context(), rec, s.options())
+	store, err := rawblock.Open(ctx, rec, s.options())
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return &script{t: t, rec: rec, store: store, oracle: o.clone(), begin: o}
+	return &script{ctx: ctx, rec: rec, store: store, oracle: o.clone(), begin: o}, nil
+}
+
+// found keeps the first of what is wrong.
+func (s *script) found(err error) {
+	if s.wrong == nil {
+		s.wrong = err
+	}
 }
 
 func (s *script) note(text string, apply func(*oracle)) {
@@ -122,9 +128,9 @@ func (s *script) put(each bool, lengths map[int]int, order ...int) {
 	}
 	var errs []error
 	if each {
-		errs = s.store.PutEach(s.t.Context(), ks, objects)
+		errs = s.store.PutEach(s.ctx, ks, objects)
 	} else {
-		_, err := s.store.PutMany(s.t.Context(), ks, objects)
+		_, err := s.store.PutMany(s.ctx, ks, objects)
 		for _, k := range ks {
 			e := err
 			if s.store.Has(k) {
@@ -141,7 +147,7 @@ func (s *script) put(each bool, lengths map[int]int, order ...int) {
 		}
 		err := errs[n]
 		if err == nil && !s.store.Has(ks[n]) {
-			s.t.Errorf("attempt %d: reported stored, and isn't", number)
+			s.found(fmt.Errorf("attempt %d: reported stored, and isn't", number))
 		}
 		s.note(fmt.Sprintf("attempt %d ends: %v", number, err), func(o *oracle) { o.end(number, err) })
 	}
@@ -150,7 +156,7 @@ func (s *script) put(each bool, lengths map[int]int, order ...int) {
 func (s *script) delete(i int) {
 	err := s.store.Delete(keys[i])
 	if err != nil && !errors.Is(err, rawblock.ErrNotFound) {
-		s.t.Error(err)
+		s.found(err)
 	}
 	if err == nil {
 		s.note(fmt.Sprintf("key %d deleted", i), func(o *oracle) { o.delete(keys[i]) })
@@ -160,7 +166,7 @@ func (s *script) delete(i int) {
 func (s *script) sync() {
 	var settle func(*oracle)
 	s.note("sync starts", func(o *oracle) { settle = o.syncing() })
-	err := s.store.Sync(s.t.Context())
+	err := s.store.Sync(s.ctx)
 	if err != nil {
 		s.note(fmt.Sprintf("sync fails: %v", err), func(*oracle) {})
 		return
