@@ -13,18 +13,6 @@ var Experiments = []lab.Experiment{
 
 const note = "sec/op is the mean response time of requests, failed ones included; a trial is a minute of load in virtual time, and 8 s on other rigs, after a ramp"
 
-func onBubble(own ...lab.Factor) lab.Rig {
-	return lab.Bubble("bubble", bubbleAssumptions, openBubble).With(append(own, cores, roundTrip)...)
-}
-
-func onFake(own ...lab.Factor) lab.Rig {
-	return lab.Emulated("fake", emulatedAssumptions, calibrate, openEmulated).With(append(own, cores)...)
-}
-
-func onReal(own ...lab.Factor) lab.Rig {
-	return lab.Real("postgis", probe, openReal).With(own...)
-}
-
 // everywhere are the rigs on which the queues are real and nothing of the effect
 // is typed in.
 func everywhere() []lab.Rig { return []lab.Rig{onModel(), onBubble(), onFake(), onReal()} }

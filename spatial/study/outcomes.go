@@ -1,6 +1,10 @@
 package study
 
-import "latlab.example/common/lab"
+import (
+	"errors"
+
+	"latlab.example/common/lab"
+)
 
 // Outcomes beside the mean response time. Percents are of the requests that
 // completed and weren't cancelled.
@@ -33,3 +37,10 @@ var outcomes = []lab.Unit{
 	p50, p95, perSec, success, slow, timeouts, cancelled,
 	held, poolUse, pending, zero, clientCPU, serverCPU, queries, opened, modelOff, littleOff,
 }
+
+// gain is the mean response time with ten connections over that with fifteen, as
+// the trial's order gives it.
+var gain = lab.Unit{Name: "gain-x", Better: lab.Up}
+
+// errNone occurs when no request completed in a trial.
+var errNone = errors.New("no request completed in the window")

@@ -1,3 +1,5 @@
+//go:build !js
+
 package study
 
 import (
@@ -9,10 +11,6 @@ import (
 	"latlab.example/common/metrics"
 	"latlab.example/spatial"
 )
-
-// gain is the mean response time with ten connections over that with fifteen, as
-// the trial's order gives it.
-var gain = lab.Unit{Name: "gain-x", Better: lab.Up}
 
 // sequences are the pools of a trial, one run of the load after the other.
 var sequences = map[string][]int{

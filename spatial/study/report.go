@@ -1,7 +1,8 @@
+//go:build !js
+
 package study
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -12,9 +13,6 @@ import (
 	"latlab.example/common/metrics"
 	"latlab.example/spatial"
 )
-
-// errNone occurs when no request completed in a trial.
-var errNone = errors.New("no request completed in the window")
 
 // report fills in the trial.
 func (r *running) report(t *lab.Trial, out run) error {
