@@ -26,22 +26,19 @@ const (
 
 // Point is what was measured with so many writes under way.
 type Point struct {
-	Path    Path          `json:"path"`
-	Bytes   int           `json:"bytes"`      // of a write
-	Depth   int           `json:"depth"`      // writes under way, all the time
-	Latency time.Duration `json:"latency_ns"` // of a write, by Little's law from their rate
+	Path  Path `json:"path"`
+	Bytes int  `json:"bytes"` // of a write
+	Depth int  `json:"depth"` // writes under way
+	// Latency is that of a write by path Call, by Little's law from their rate, as
+	// the depth is kept up; by path Ring it is the time of a whole batch.
+	Latency time.Duration `json:"latency_ns"`
 }
 
 // PerSec is the rate of writes.
 func (p Point) PerSec() float64 { return float64(p.Depth) / p.Latency.Seconds() }
 
-// streamer is a device that keeps many writes under way, as uring.Device does.
-type streamer interface {
-	WriteStream(ctx context.Context, ws []rawblock.IO, next func(w *rawblock.IO) bool) error
-}
-
 // Depths are those of a curve.
-var Depths = []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
+var Depths = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 
 const (
 	writes = 128 // of one measurement, or four times the depth if that is more
@@ -50,13 +47,14 @@ const (
 
 // Curve measures latency against depth for writes of these sizes at random places
 // of the device, on both paths, or on path Call only if the device takes no
-// streams. It overwrites what is there. A host that does other things too makes everything slower and nothing faster, so
-// the lower quartile of twelve rounds counts. Each measures no more writes than a large PutMany makes: a disk
-// that lends speed for a while would show another face in a longer one.
+// batches. It overwrites what is there. A host that does other things too makes
+// everything slower and nothing faster, so the lower quartile of twelve rounds
+// counts. Each measures no more writes than a large PutMany makes: a disk that
+// lends speed for a while would show another face in a longer one.
 func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, error) {
 	var points []Point
 	for _, path := range []Path{Call, Ring} {
-		if _, ok := dev.(streamer); !ok && path == Ring {
+		if _, ok := dev.(rawblock.Batcher); !ok && path == Ring {
 			continue
 		}
 		for _, n := range sizes {
@@ -89,11 +87,14 @@ func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, err
 	return points, nil
 }
 
-// measure does some writes and keeps the point's number of them under way.
+// measure does some writes: by path Call it keeps the point's number of them under
+// way, by path Ring it hands so many over at once, as a store does.
 func measure(ctx context.Context, dev rawblock.Device, p Point) (time.Duration, error) {
 	slots := make([]rawblock.IO, p.Depth)
 	mem := aligned(p.Depth*p.Bytes, dev.BlockSize())
-	part := dev.Size() / int64(p.Depth) / int64(p.Bytes) // of the device, in writes, for each under way: they never overlap
+	// Each write under way has a part of the device to itself, so that none overlap:
+	// room for eight, as in a store that is nearly empty.
+	part := min(8, dev.Size()/int64(p.Depth)/int64(p.Bytes))
 	for i := range slots {
 		slots[i].Buf = mem[i*p.Bytes : (i+1)*p.Bytes : (i+1)*p.Bytes]
 		for j := range slots[i].Buf {
@@ -107,13 +108,14 @@ func measure(ctx context.Context, dev rawblock.Device, p Point) (time.Duration, 
 	var err error
 	if p.Path == Ring {
 		r := rand.New(rand.NewPCG(rand.Uint64(), 0))
-		for i := range slots {
-			slots[i].Off = place(r, i)
+		for range n / int64(p.Depth) {
+			for i := range slots {
+				slots[i].Off = place(r, i)
+			}
+			if err = dev.(rawblock.Batcher).WriteBatch(ctx, slots, nil); err != nil {
+				break
+			}
 		}
-		err = dev.(streamer).WriteStream(ctx, slots, func(w *rawblock.IO) bool {
-			w.Off = place(r, int(w.Off/int64(p.Bytes)/part))
-			return issued.Add(1) <= n-int64(p.Depth)
-		})
 	} else {
 		errs := make([]error, p.Depth)
 		var wg sync.WaitGroup

@@ -45,11 +45,12 @@ const maxChannels = 256
 // Fit finds the device that comes closest to the points, which must be of one
 // path and not be empty, on so many cores: the least sum of squared logarithms of
 // fitted over measured latency. The points at depth 1 count as much as all others
-// together, since every loop rests on them; of the others those of a large batch
-// count most, each by the square root of its depth.
+// together, since every loop rests on them. The others count by their depth: a
+// large batch rests on the deep ones, and a pool on those from where the rate no
+// longer grows.
 func Fit(points []Point, cores int) (Device, error) {
 	var alone, deep float64 // sums of weights
-	weigh := func(p Point) float64 { return math.Sqrt(float64(p.Depth)) }
+	weigh := func(p Point) float64 { return float64(p.Depth) }
 	for _, p := range points {
 		if p.Latency <= 0 || p.Depth < 1 || p.Bytes < 1 {
 			return Device{}, fmt.Errorf("calibrate: a point of %d writes of %d bytes in %v: all must be positive", p.Depth, p.Bytes, p.Latency)

@@ -10,7 +10,7 @@ import (
 func (c Calibration) Table() param.Table {
 	on := param.Calibrated("host " + c.Host.Place())
 	add := func(all []param.Param, name string, u param.Unit, v int64, what string) []param.Param {
-		return append(all, param.Param{Name: name, Unit: u, Value: v, Lo: v / 2, Hi: 2 * v, Source: on, What: what})
+		return append(all, param.Param{Name: name, Unit: u, Value: v, Lo: (v + 1) / 2, Hi: 2 * v, Source: on, What: what})
 	}
 	var all []param.Param
 	for _, path := range []Path{Call, Ring} {
