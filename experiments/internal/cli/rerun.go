@@ -28,10 +28,7 @@ func newRerun(e env) *cobra.Command {
 recorded seed and number of blocks. It says if the program's commit is another one.
 
 In virtual time the figures must be the same to the digit; the exit code is 1 if
-one isn't. On the wall clock the two results are set side by side.
-
-Parameters that were varied are not recorded as such: rerun of a model's result
-runs the model as it is.`,
+one isn't. On the wall clock the two results are set side by side.`,
 		Args: exactly(1, "one result file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			old, err := results.ReadMetaFile(args[0])
@@ -54,7 +51,7 @@ func rerun(ctx context.Context, e env, old results.Stored, out string) error {
 	if err != nil {
 		return err
 	}
-	r, err := x.Rig(m.Rig)
+	r, err := rigOf(x, m.Rig)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type runFlags struct {
 	sweep       string
 	untilFlip   bool
 	tornado     bool
+	params      []string
 	given       func(flag string) bool // on the command line
 }
 
@@ -49,7 +50,7 @@ By default it runs on all rigs that are available, one after the other, and arms
 differ from the baseline in one factor.
 
 A model's parameters are its assumptions; latlab list EXPERIMENT shows them. With
---sweep one is varied, with --tornado each in turn, and what becomes of the
+--param one has another value, with --sweep one is varied, with --tornado each in turn, and what becomes of the
 verdicts is printed.
 
 Exit code 1 says that something failed: a rig's baseline was refused, so that
@@ -84,6 +85,7 @@ measured, with exit code 130, 143 or 129.`,
 	flags.StringVar(&f.dir, "dir", "", "existing folder where rigs on a real file make their nameless file; sets "+lab.DirVariable)
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.Float64Var(&f.precision, "precision", 0, "percent: end once every judged interval, and the control's, reaches no further from its middle; --blocks is then the most")
+	flags.StringArrayVar(&f.params, "param", nil, "parameter=value: give a model another value of a parameter; repeatable")
 	flags.StringVar(&f.sweep, "sweep", "", "parameter=a..b: run a model at values between; nothing is written")
 	flags.BoolVar(&f.untilFlip, "until-flip", false, "with --sweep: find where a verdict changes")
 	flags.BoolVar(&f.tornado, "tornado", false, "run a model with each parameter at both ends of its range; nothing is written")
@@ -152,6 +154,11 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 		return stoppedBy(ctx, nothing)
 	} else if err != nil {
 		return err
+	}
+	if len(f.params) > 0 {
+		if jobs, err = f.setParams(x, jobs); err != nil {
+			return err
+		}
 	}
 	if f.varies() {
 		return f.vary(ctx, e, x, jobs)
