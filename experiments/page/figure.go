@@ -47,6 +47,9 @@ func unitName(u lab.Unit) string {
 
 // change is an effect in two texts.
 func change(i lab.Interval) (mid, interval string) {
+	if math.IsNaN(i.Mid) {
+		return "effect unknown", ""
+	}
 	mid, interval, _ = strings.Cut(report.Change(i), " [")
 	if interval != "" {
 		interval = "[" + interval

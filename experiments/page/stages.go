@@ -12,25 +12,64 @@ import (
 	"latlab.example/experiments/results"
 )
 
-// palette is the number of colours that stages have; more share the last.
-const palette = 8
+// palette is the number of colours that stages have; the last is for all others.
+const palette = 10
 
-// hue is the class of a stage's colour. What no stage covers is hatched.
-func hue(i int, stage string) string {
-	if stage == metrics.Unattributed {
-		return "un"
+// hues gives each stage of the main arms a class for its colour: one of its own to
+// those that most time goes to, in the order of the stages. What no stage covers is
+// hatched. Stages that never run have none.
+func (r run) hues() (stages []string, class map[string]string) {
+	weight := make(map[string]float64)
+	see := func(stage string, percent float64) {
+		if _, ok := weight[stage]; !ok {
+			stages = append(stages, stage)
+		}
+		weight[stage] = max(weight[stage], percent)
 	}
-	return "s" + itoa(min(i, palette-1))
+	for _, a := range r.mainArms() {
+		for _, s := range a.Path {
+			see(s.Stage, s.Percent)
+		}
+		if t := a.Timeline; t != nil {
+			for _, iv := range t.Intervals {
+				see(t.Stages[iv[0]], 100*float64(iv[3]-iv[2])/float64(t.Took)/float64(len(t.Intervals)))
+			}
+		}
+	}
+	stages = slices.DeleteFunc(stages, func(s string) bool { return weight[s] <= 0 && s != metrics.Unattributed })
+	byWeight := slices.Clone(stages)
+	slices.SortStableFunc(byWeight, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
+	class = make(map[string]string)
+	rank := 0
+	for _, s := range byWeight {
+		if s == metrics.Unattributed {
+			class[s] = "un"
+			continue
+		}
+		if class[s] = "s" + itoa(palette-1); rank < palette-1 {
+			class[s] = ""
+		}
+		rank++
+	}
+	next := 0
+	for _, s := range stages {
+		if class[s] == "" {
+			class[s] = "s" + itoa(next)
+			next++
+		}
+	}
+	return stages, class
 }
 
 // key names the colours of the stages.
-func key(stages []string, modelled bool) template.HTML {
+func (r run) key() template.HTML {
+	stages, class := r.hues()
 	var c canvas
 	c.open("ul", "class", "key", "aria-label", "colours of the stages")
-	for i, s := range stages {
+	for _, s := range stages {
 		c.open("li")
-		c.open("svg", "width", "14", "height", "12", "class", "stages "+shape(modelled), "aria-hidden", "true")
-		c.leaf("rect", "x", "1", "y", "1", "width", "12", "height", "10", "class", hue(i, s))
+		c.open("svg", "width", "14", "height", "12", "class", "stages "+shape(r.modelled()), "aria-hidden", "true")
+		c.leaf("rect", "x", "1", "y", "1", "width", "12", "height", "10", "class", class[s])
 		c.close("svg")
 		c.text("span", s)
 		c.close("li")
@@ -93,11 +132,10 @@ func (r run) bars() (bars *figureView) {
 	alike := most > hideFrom*least
 	var c canvas
 	t := &table{Caption: "Time of an operation on the critical path, " + r.Meta.Provenance, Head: []string{"arm", "whole"}}
-	var names []string
 	for _, s := range arms[0].Path {
-		names = append(names, s.Stage)
 		t.Head = append(t.Head, s.Stage)
 	}
+	_, class := r.hues()
 	c.open("div", "class", "bars")
 	for _, a := range arms {
 		whole := total(a.Path)
@@ -111,11 +149,11 @@ func (r run) bars() (bars *figureView) {
 		if alike {
 			scaled = 1
 		}
-		for i, s := range a.Path {
+		for _, s := range a.Path {
 			width := s.NsOp / whole * scaled
 			cells = append(cells, fmt.Sprintf("%s (%s)", nanos(s.NsOp), share(s.Percent)))
 			if width > 0.0005 {
-				c.open("rect", "x", percent(at), "y", "2", "width", percent(width), "height", "16", "class", hue(i, s.Stage))
+				c.open("rect", "x", percent(at), "y", "2", "width", percent(width), "height", "16", "class", class[s.Stage])
 				c.text("title", fmt.Sprintf("%s: %s, %s", s.Stage, nanos(s.NsOp), share(s.Percent)))
 				c.close("rect")
 				label(&c, fmt.Sprintf("%s %s", s.Stage, share(s.Percent)), at, width)
@@ -133,7 +171,7 @@ func (r run) bars() (bars *figureView) {
 	if alike {
 		note = fmt.Sprintf("Shares: every bar is one whole operation, since the longest took %.0f times the shortest. The time stands at the end.", most/least)
 	}
-	return &figureView{Title: "Where the time went", Note: note, SVG: c.html(), Table: t, Key: key(names, r.modelled())}
+	return &figureView{Title: "Where the time went", Note: note, SVG: c.html(), Table: t, Key: r.key()}
 }
 
 // label stands under its segment if there is room, on a wide screen or on any.
@@ -200,6 +238,7 @@ func (r run) fall(a results.Arm, t results.Timeline) figureView {
 			c.leaf("rect", "class", "un", "x", px(x), "y", "0", "width", px(w), "height", px(height*float64(shown)))
 		}
 	}
+	_, class := r.hues()
 	boxes := make([]strings.Builder, len(t.Stages)) // one path a stage
 	for _, iv := range ivs {
 		n := lane[iv[1]]
@@ -212,7 +251,7 @@ func (r run) fall(a results.Arm, t results.Timeline) figureView {
 	}
 	for i := range boxes {
 		if d := boxes[i].String(); d != "" {
-			c.leaf("path", "class", hue(i, t.Stages[i]), "d", d)
+			c.leaf("path", "class", class[t.Stages[i]], "d", d)
 		}
 	}
 	c.close("svg")
