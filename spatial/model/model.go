@@ -119,8 +119,7 @@ type machine struct {
 	warm            time.Duration
 	failures        uint64
 	appWork, dbWork time.Duration
-	waiting         int // for a connection
-	waited          time.Duration
+	waited          time.Duration // for a connection, all together
 	samples, zeros  int
 }
 

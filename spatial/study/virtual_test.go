@@ -1,3 +1,8 @@
+// The race detector takes gigabytes for the coroutines of so many runs, each of
+// which runs one at a time anyhow. TestExperiments runs short ones under it.
+//
+//go:build !race
+
 package study
 
 import (
@@ -11,7 +16,6 @@ import (
 
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
-	"latlab.example/common/lab/labtest"
 	"latlab.example/common/sim/param"
 )
 
@@ -25,12 +29,6 @@ func modelled(t *testing.T) (all []lab.Experiment) {
 		}
 	}
 	return all
-}
-
-func TestModels(t *testing.T) {
-	for _, e := range modelled(t) {
-		t.Run(e.Name, func(t *testing.T) { labtest.Check(t, e) })
-	}
 }
 
 // goldenModels is what the figures of all models' own arms digest to, on every
