@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"latlab.example/common/load"
@@ -61,7 +62,8 @@ func ours(ctx context.Context, s setting, q spatial.Query) (perSec float64, err 
 		return 0, err
 	}
 	defer pool.Close()
-	args := spatial.ByRadius.Args(q)
+	// pgbench asks for text, where pgx would ask for binary.
+	args := append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, spatial.ByRadius.Args(q)...)
 	rep, err := load.Closed{
 		Users:   load.Hold(float64(s.clients), warm+s.span),
 		Options: load.Options{Window: load.Window{From: warm, To: warm + s.span}},
