@@ -88,23 +88,14 @@ func open(t *testing.T, m coldfetch.Mode, o coldfetch.Options) *coldfetch.Servic
 	return s
 }
 
-func get(s http.Handler, path string, header ...string) *http.Response {
-	r := httptest.NewRequest("GET", path, nil)
+func get(s http.Handler, path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func body(t *testing.T, r *http.Response) []byte {
-	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return w
 }
 
 // All modes give the same answers, cold, from the cache and compressed, and the
@@ -121,9 +112,9 @@ func TestAnswersInEveryMode(t *testing.T) {
 				s := open(t, m, coldfetch.Options{Locator: newDisk(t, korean, "b"), Names: []string{korean, "b"}, CacheEntries: 1, Gzip: true, Flight: f})
 				for _, want := range []string{"pull,build", "local,cache", "local,cache"} {
 					res := get(s, "/api/doc/"+sl)
-					b := body(t, res)
-					if res.StatusCode != 200 || res.Header.Get(coldfetch.PathHeader) != want {
-						t.Fatalf("%s by %s, want %s: %s", res.Status, res.Header.Get(coldfetch.PathHeader), want, b)
+					b := res.Body.Bytes()
+					if res.Code != http.StatusOK || res.Header().Get(coldfetch.PathHeader) != want {
+						t.Fatalf("%d by %s, want %s: %s", res.Code, res.Header().Get(coldfetch.PathHeader), want, b)
 					}
 					if first == nil {
 						first = b
@@ -141,15 +132,15 @@ func TestAnswersInEveryMode(t *testing.T) {
 					t.Errorf("compressed: %v, equal %v", err, bytes.Equal(b, first))
 				}
 				var list struct{ Documents []struct{ Name, Slug string } }
-				if err := json.Unmarshal(body(t, get(s, "/api/list")), &list); err != nil || len(list.Documents) != 2 || list.Documents[0].Slug != sl {
+				if err := json.Unmarshal(get(s, "/api/list").Body.Bytes(), &list); err != nil || len(list.Documents) != 2 || list.Documents[0].Slug != sl {
 					t.Errorf("listing: %v, %+v", err, list)
 				}
-				if res := get(s, "/api/health"); res.StatusCode != 200 || s.Own(coldfetch.HealthRoute).Count() != 1 {
-					t.Errorf("health: %s", res.Status)
+				if res := get(s, "/api/health"); res.Code != http.StatusOK || s.Own(coldfetch.HealthRoute).Count() != 1 {
+					t.Errorf("health: %d", res.Code)
 				}
 				for path, want := range map[string]int{"/api/doc/absent": 404, "/api/doc/a%20b": 404, "/api/doc/..%2Fx": 404, "/api/else": 404} {
-					if res := get(s, path); res.StatusCode != want {
-						t.Errorf("%s: %s, want %d", path, res.Status, want)
+					if res := get(s, path); res.Code != want {
+						t.Errorf("%s: %d, want %d", path, res.Code, want)
 					}
 				}
 			})
@@ -163,7 +154,7 @@ func TestCache(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	s := open(t, coldfetch.Goroutines, coldfetch.Options{Locator: newDisk(t, names...), CacheEntries: 2})
 	path := func(name string) string {
-		_, cached, _ := strings.Cut(get(s, "/api/doc/"+name).Header.Get(coldfetch.PathHeader), ",")
+		_, cached, _ := strings.Cut(get(s, "/api/doc/"+name).Header().Get(coldfetch.PathHeader), ",")
 		return cached
 	}
 	for i, step := range []struct{ name, want string }{
@@ -248,7 +239,7 @@ func TestSharedBuild(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(time.Duration(i) * time.Millisecond)
 					w := httptest.NewRecorder()
-					s.ServeHTTP(w, httptest.NewRequestWithContext(c, "GET", "/api/doc/a", nil))
+					s.ServeHTTP(w, httptest.NewRequestWithContext(c, http.MethodGet, "/api/doc/a", nil))
 					codes[i] = w.Code
 				})
 			}

@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func get(t *testing.T, url string) (*http.Response, string) {
+func get(t *testing.T, url string) (code int, path, body string) {
 	t.Helper()
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func get(t *testing.T, url string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, string(b)
+	return res.StatusCode, res.Header.Get(coldfetch.PathHeader), string(b)
 }
 
 // The command's service answers at the address that it printed: a cold document,
@@ -62,15 +62,15 @@ func TestServe(t *testing.T) {
 		}
 		for _, u := range urls[1:] {
 			for _, want := range []string{"pull,build", "local,"} {
-				res, body := get(t, u)
-				if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get(coldfetch.PathHeader), want) {
-					t.Errorf("%s: %s by %q, want %s: %.200s", u, res.Status, res.Header.Get(coldfetch.PathHeader), want, body)
+				code, path, body := get(t, u)
+				if code != http.StatusOK || !strings.HasPrefix(path, want) {
+					t.Errorf("%s: %d by %q, want %s: %.200s", u, code, path, want, body)
 				}
 			}
 		}
 		for path, want := range map[string]string{"/api/list": "양식", "/api/health": "ok", "/metrics": `stage="build"`} {
-			if res, body := get(t, urls[0]+path); res.StatusCode != 200 || !strings.Contains(body, want) {
-				t.Errorf("%s: %s, without %q: %.300s", path, res.Status, want, body)
+			if code, _, body := get(t, urls[0]+path); code != http.StatusOK || !strings.Contains(body, want) {
+				t.Errorf("%s: %d, without %q: %.300s", path, code, want, body)
 			}
 		}
 		cancel()

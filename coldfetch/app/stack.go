@@ -147,10 +147,10 @@ func Start(c Config) (_ *Stack, err error) {
 
 // RouteOf is the route of a URL's path.
 func RouteOf(path string) coldfetch.Route {
-	switch {
-	case path == "/api/health":
+	switch path {
+	case "/api/health":
 		return coldfetch.HealthRoute
-	case path == "/api/list":
+	case "/api/list":
 		return coldfetch.ListRoute
 	}
 	return coldfetch.DocRoute

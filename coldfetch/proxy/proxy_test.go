@@ -59,7 +59,7 @@ func run(t *testing.T, link bubble.Link, o proxy.Options, service http.HandlerFu
 
 func (s stack) get(ctx context.Context, t *testing.T, path string) (int, []byte, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, "GET", "http://proxy:80"+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://proxy:80"+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestUpstreamAndTransfer(t *testing.T) {
 			_, _ = w.Write(body)
 		}, func(ctx context.Context, s stack) {
 			code, b, err := s.get(ctx, t, "/x")
-			if err != nil || code != 200 || sha256.Sum256(b) != sha256.Sum256(body) {
+			if err != nil || code != http.StatusOK || sha256.Sum256(b) != sha256.Sum256(body) {
 				t.Fatalf("%d, %d bytes, %v", code, len(b), err)
 			}
 			seen := s.proxy.Seen("/x")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"sync"
@@ -105,7 +106,7 @@ func little(r load.Report) error {
 }
 
 // fetch asks for a page and reads all of it.
-func fetch(ctx context.Context, c *http.Client, url string, zip bool) error {
+func fetch(ctx context.Context, c *http.Client, url string, zip bool) (err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -117,7 +118,8 @@ func fetch(ctx context.Context, c *http.Client, url string, zip bool) error {
 	if err != nil {
 		return err
 	}
-	n, err := drain(res.Body)
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	n, err := io.Copy(io.Discard, res.Body)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s broke off after %d bytes: %w", url, n, err)

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"io"
 	"sync"
 
 	"latlab.example/coldfetch"
@@ -89,13 +88,4 @@ func observe(s *app.Stack, l *lines) observed {
 		Stages: s.Service.Recorder().Snapshot(), Lines: l.take(), Turns: s.Turns(), Builds: s.Service.Builds(), HealthOwn: s.Service.Own(coldfetch.HealthRoute),
 		Docs: s.Proxy.Seen(string(coldfetch.DocRoute)), Health: s.Proxy.Seen(string(coldfetch.HealthRoute)), List: s.Proxy.Seen(string(coldfetch.ListRoute)),
 	}
-}
-
-// drain reads a body to its end and closes it.
-func drain(body io.ReadCloser) (int64, error) {
-	n, err := io.Copy(io.Discard, body)
-	if cerr := body.Close(); err == nil {
-		err = cerr
-	}
-	return n, err
 }

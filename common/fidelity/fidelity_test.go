@@ -26,7 +26,8 @@ func TestForms(t *testing.T) {
 		declared, here string
 		want           fidelity.Status
 	}{
-		{"2", "2", fidelity.Equal}, {"2", "1", fidelity.Differs}, {"nginx", "NGINX", fidelity.Equal},
+		{"2", "2", fidelity.Equal},
+		{"2", "1", fidelity.Differs}, {"nginx", "NGINX", fidelity.Equal},
 		{"0.5ms..5ms", "500us", fidelity.Equal}, {"0.5ms..5ms", "5ms", fidelity.Equal}, {"0.5ms..5ms", "40us", fidelity.Differs},
 		{"0.5ms..5ms", "3", fidelity.Differs}, {"1..4", "2", fidelity.Equal}, {"1..4", "many", fidelity.Differs},
 		{">=4", "24", fidelity.Equal}, {">=4", "2", fidelity.Differs}, {">=1s", "2", fidelity.Differs},
