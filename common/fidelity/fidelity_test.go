@@ -27,11 +27,19 @@ func TestForms(t *testing.T) {
 		want           fidelity.Status
 	}{
 		{"2", "2", fidelity.Equal},
-		{"2", "1", fidelity.Differs}, {"nginx", "NGINX", fidelity.Equal},
-		{"0.5ms..5ms", "500us", fidelity.Equal}, {"0.5ms..5ms", "5ms", fidelity.Equal}, {"0.5ms..5ms", "40us", fidelity.Differs},
-		{"0.5ms..5ms", "3", fidelity.Differs}, {"1..4", "2", fidelity.Equal}, {"1..4", "many", fidelity.Differs},
-		{">=4", "24", fidelity.Equal}, {">=4", "2", fidelity.Differs}, {">=1s", "2", fidelity.Differs},
-		{"?", "2", fidelity.Unknown}, {"2", "", fidelity.Unknown},
+		{"2", "1", fidelity.Differs},
+		{"nginx", "NGINX", fidelity.Equal},
+		{"0.5ms..5ms", "500us", fidelity.Equal},
+		{"0.5ms..5ms", "5ms", fidelity.Equal},
+		{"0.5ms..5ms", "40us", fidelity.Differs},
+		{"0.5ms..5ms", "3", fidelity.Differs},
+		{"1..4", "2", fidelity.Equal},
+		{"1..4", "many", fidelity.Differs},
+		{">=4", "24", fidelity.Equal},
+		{">=4", "2", fidelity.Differs},
+		{">=1s", "2", fidelity.Differs},
+		{"?", "2", fidelity.Unknown},
+		{"2", "", fidelity.Unknown},
 	} {
 		if got := status(t, test.declared, test.here); got != test.want {
 			t.Errorf("%s beside %s: %s, want %s", test.declared, test.here, got, test.want)
