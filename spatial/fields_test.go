@@ -242,8 +242,13 @@ func TestFanOutExhaustsThePool(t *testing.T) {
 func TestAnswersAreTheSame(t *testing.T) {
 	var want string
 	for _, o := range []spatial.Options{
-		{}, {Fetch: spatial.NPlusOne}, {Fetch: spatial.Batched}, {Fetch: spatial.FanOut}, {Nested: true},
-		{Hold: spatial.HoldSleep, HoldFor: time.Millisecond}, {Hold: spatial.HoldBurn, HoldFor: time.Millisecond, BurnPerSec: 1e6},
+		{},
+		{Fetch: spatial.NPlusOne},
+		{Fetch: spatial.Batched},
+		{Fetch: spatial.FanOut},
+		{Nested: true},
+		{Hold: spatial.HoldSleep, HoldFor: time.Millisecond},
+		{Hold: spatial.HoldBurn, HoldFor: time.Millisecond, BurnPerSec: 1e6},
 		{LogPlace: spatial.LogHeld},
 	} {
 		inBubble(t, func(ctx context.Context, cfg *pgxpool.Config) error {

@@ -48,7 +48,7 @@ func TestServe(t *testing.T) {
 	}
 	go io.Copy(io.Discard, lines)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSpace(addr)+"/places?lon=126.98&lat=37.57&radius=50000&limit=3", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSpace(addr)+"/places?lon=126.98&lat=37.57&radius=50000&limit=3", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestServe(t *testing.T) {
 	}
 	body, err := io.ReadAll(res.Body)
 	res.Body.Close()
-	if err != nil || res.StatusCode != 200 || !strings.Contains(string(body), "meters") {
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), "meters") {
 		t.Errorf("%d %s %v", res.StatusCode, body, err)
 	}
 	stop()
@@ -75,8 +75,14 @@ func TestServeUsage(t *testing.T) {
 	t.Setenv(DSNVariable, "")
 	const dsn = "postgres://u@127.0.0.1:1/d"
 	for _, args := range [][]string{
-		{}, {"x"}, {"-nonsense"}, {"-dsn", "host=a port=x"}, {"-dsn", dsn, "-sink", "nowhere"}, {"-dsn", dsn, "-rowlog", "loud"},
-		{"-dsn", dsn, "-line", "-1s"}, {"-dsn", dsn, "-search", "magic"},
+		{},
+		{"x"},
+		{"-nonsense"},
+		{"-dsn", "host=a port=x"},
+		{"-dsn", dsn, "-sink", "nowhere"},
+		{"-dsn", dsn, "-rowlog", "loud"},
+		{"-dsn", dsn, "-line", "-1s"},
+		{"-dsn", dsn, "-search", "magic"},
 	} {
 		if err := Serve(t.Context(), io.Discard, args...); !errors.Is(err, ErrUsage) {
 			t.Errorf("%v: %v", args, err)
