@@ -68,7 +68,7 @@ modelled (something underneath is simulated) or measured (a real device or serve
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newList(e), newRun(e), newCompare(e), newMerge(e), newNew(e), newRerun(e), newAudit(e), newClaims(e), newReport(e), newFake(e), newApp(e), newDoctor(e), newLesson(e), newCheck(e), newMan(e), newVersion(e))
+	root.AddCommand(newList(e), newRun(e), newCompare(e), newMerge(e), newNew(e), newRerun(e), newAudit(e), newClaims(e), newReport(e), newServe(e), newFake(e), newApp(e), newDoctor(e), newCalibrate(e), newLesson(e), newCheck(e), newMan(e), newVersion(e))
 	return root
 }
 

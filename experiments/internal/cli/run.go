@@ -29,6 +29,7 @@ type runFlags struct {
 	out, dir    string
 	json        bool
 	precision   float64
+	calibration string
 	sweep       string
 	untilFlip   bool
 	tornado     bool
@@ -60,7 +61,7 @@ rig gives figures. Ctrl-C, SIGTERM and SIGHUP end a run and keep what was
 measured, with exit code 130, 143 or 129.`,
 		Example: `  latlab run rawblock/putmany --rig channels --set strategy=sequential,batch
   latlab run rawblock/putmany --kind real --cross strategy,keys --dir /mnt/disk
-  latlab run rawblock/putmany --kind virtual --sweep submit=1us..1ms --until-flip`,
+  latlab run rawblock/putmany --kind virtual --sweep dispatch=1us..100us --until-flip`,
 		Args:              exactly(1, "the name of one experiment"),
 		ValidArgsFunction: e.experimentNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,6 +87,7 @@ measured, with exit code 130, 143 or 129.`,
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.Float64Var(&f.precision, "precision", 0, "percent: end once every judged interval, and the control's, reaches no further from its middle; --blocks is then the most")
 	flags.StringArrayVar(&f.params, "param", nil, "parameter=value: give a model another value of a parameter; repeatable")
+	flags.StringVar(&f.calibration, "calibration", "", "file of latlab calibrate: run the model that was fitted to this host")
 	flags.StringVar(&f.sweep, "sweep", "", "parameter=a..b: run a model at values between; nothing is written")
 	flags.BoolVar(&f.untilFlip, "until-flip", false, "with --sweep: find where a verdict changes")
 	flags.BoolVar(&f.tornado, "tornado", false, "run a model with each parameter at both ends of its range; nothing is written")
@@ -147,6 +149,11 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 	if f.dir != "" {
 		if err := os.Setenv(lab.DirVariable, f.dir); err != nil {
 			return fmt.Errorf("set %s: %w", lab.DirVariable, err)
+		}
+	}
+	if f.calibration != "" {
+		if x, err = calibrated(ctx, x, f.calibration); err != nil {
+			return err
 		}
 	}
 	jobs, notes, err := f.jobs(ctx, x)
