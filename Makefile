@@ -3,14 +3,14 @@
 GO      ?= go
 BIN     := .bin
 MODULES := $(shell sed -n 's|^	\./||p' go.work)
-PEERS   := common/metrics/peers common/load/peers
+PEERS   := common/metrics/peers common/load/peers coldfetch/conformance experiments/page/browser
 
 # Engine io_uring is built in on Linux. Its library links only with this flag.
 ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers aa rename clean
+.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -51,10 +51,32 @@ lint: ## run golangci-lint, at the version pinned in tools/ (its first build tak
 	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && ../$(BIN)/golangci-lint run ./...) || exit 1; done
 
-fuzz: ## run each fuzz target for 10 s
+FUZZTIME ?= 10s
+fuzz: ## run each fuzz target for 10 s, or FUZZTIME=1m
 	@for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do echo "fuzz $$p $$f"; \
-		$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime 10s $$p || exit 1; done; done) || exit 1; done
+		$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done) || exit 1; done
+
+deps: ## what the real rigs need, once: PostGIS from Debian (as root), and an S3 server built from the Go proxy
+	@command -v psql >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1 || \
+		apt-get install -y --no-install-recommends postgresql-15 postgresql-15-postgis-3
+	$(GO) run ./coldfetch/cmd/s3 build -bin $(BIN)
+
+postgis: build ## a private PostGIS with the data, an experiment on it, and nothing left of it
+	cd spatial && $(GO) run ./cmd/postgis run -- ../$(BIN)/latlab run spatial/pool-size --rig postgis --blocks 1 --set pool=10,15
+
+postgis-up: ## a private PostGIS with the data, which keeps running; prints what LATLAB_POSTGIS must be
+	@cd spatial && $(GO) run ./cmd/postgis up
+
+postgis-down: ## stop what postgis-up started, and remove it
+	cd spatial && $(GO) run ./cmd/postgis down
+
+s3: ## a real S3 server on loopback until Ctrl-C; prints the variables that name it
+	$(GO) run ./coldfetch/cmd/s3 serve -bin $(BIN)
+
+conformance: ## ask the fakes and the real servers the same; prints Markdown tables
+	cd coldfetch/conformance && GOWORK=off $(GO) run .
+	cd spatial && $(GO) run ./cmd/conformance
 
 crash: ## replay half a million states that a crash may leave of a store
 	cd rawblock && LATLAB_CRASH_STATES=500000 $(GO) test -count=1 -v -run TestRandomHistories ./crash
@@ -80,6 +102,9 @@ bench-modelled: ## go test -bench on the fakes; prints provenance: modelled
 
 bench-measured: ## go test -bench on a real file (LATLAB_DIR names its folder); prints provenance: measured
 	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkMeasured .
+
+peers-list:
+	@echo $(PEERS)
 
 cost: ## what stage timing costs here, off and on
 	cd common && $(GO) test -run '^$$' -bench BenchmarkCost ./metrics
