@@ -76,14 +76,15 @@ func (r run) dists() (views []figureView, all *table) {
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
 	for _, s := range order[:min(len(order), maxStages)] {
+		curve, scaled := r.percentiles(s, by[s])
 		views = append(views,
-			figureView{Title: s + ", distribution", Note: "upright: the median", SVG: r.ridges(s, by[s])},
-			figureView{Title: s + ", percentiles", SVG: r.percentiles(s, by[s])})
+			figureView{Title: s + ", distribution (log scale)", Note: "Upright: the median.", SVG: r.ridges(s, by[s])},
+			figureView{Title: s + ", percentiles" + scaled, SVG: curve})
 	}
 	return views, all
 }
 
-func (r run) percentiles(stage string, ds []stageDist) template.HTML {
+func (r run) percentiles(stage string, ds []stageDist) (svg template.HTML, scaled string) {
 	var all []series
 	var ys []float64
 	far := 0.0
@@ -112,7 +113,7 @@ func (r run) percentiles(stage string, ds []stageDist) template.HTML {
 	for _, v := range p.y.ticks(5) {
 		p.ys = append(p.ys, tick{v, tickText(lab.SecPerOp, v/1e9)})
 	}
-	return p.draw(all)
+	return p.draw(all), p.scaled()
 }
 
 // ridges are the histograms above each other, on one scale of time.

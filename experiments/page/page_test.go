@@ -135,7 +135,7 @@ func TestPage(t *testing.T) {
 		`1 of 8 trials disturbed`, `others used 1.00 of a core`,
 		`A verdict`, `<b>Flips along keys</b> batch: fails at 1 and 10, holds at 100 and 1000.`, `a verdict flips along keys`,
 		`time/op along keys`, `req/s along keys`, `p95/op along keys`,
-		`unattributed`, `One operation`, `whole operation, percentiles</figcaption>`, `whole operation, distribution</figcaption>`, `write, percentiles</figcaption>`,
+		`unattributed`, `One operation`, `whole operation, percentiles</figcaption>`, `whole operation, distribution (log scale)</figcaption>`, `write, percentiles</figcaption>`,
 		`a toy knows no queue`, `asked for 50us, got 50us`, `0123456789ab`, `A/A control`,
 		`what moves the effect of batch on time/op`, `effect on time/op along saved`, `toy/saving`,
 		`More than the whole is saved.`, `no run yet: latlab run toy/speed`,
