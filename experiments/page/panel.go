@@ -18,6 +18,7 @@ import (
 // panel is one run as the template needs it.
 type panel struct {
 	ID, Of    string // of the panel, and of its experiment
+	N         int    // of the experiment's panels
 	Modelled  bool
 	Word      string // modelled or measured
 	Rig       string
@@ -214,7 +215,7 @@ const foldFrom = 14
 func newPanel(of string, n int, r run) panel {
 	m := r.Meta
 	p := panel{
-		ID: fmt.Sprintf("%s-%d", of, n), Of: of, Modelled: r.modelled(), Word: m.Provenance, Rig: m.Rig, When: m.Start.UTC().Format(stamp),
+		ID: fmt.Sprintf("%s-%d", of, n), Of: of, N: n, Modelled: r.modelled(), Word: m.Provenance, Rig: m.Rig, When: m.Start.UTC().Format(stamp),
 		Place: "virtual time", Baseline: strings.ReplaceAll(r.baseline, "/", ", "), Factor: r.first, File: r.Path,
 	}
 	if m.HostID != "" {
