@@ -14,7 +14,7 @@ import (
 )
 
 // Experiments are what this case offers.
-var Experiments = []lab.Experiment{Cores, ColdPull, LoopBlocking, StageShares, Neighbour, QuotaOrPin, Herd, StoreLatency, PlannedFixes}
+var Experiments = []lab.Experiment{Cores, ColdPull, LoopBlocking, StageShares, Neighbour, QuotaOrPin, Herd, StoreLatency, PlannedFixes, Ladder}
 
 const ladderNote = "an operation is an answer to one of six documents, drawn at random; its time is the mean response time of so many users, and not their throughput"
 
@@ -43,7 +43,7 @@ var Cores = lab.Experiment{
 	Outcomes: wallOutcomes,
 	Rule:     lab.Better(perSec, 0.10).NoEffectUnder(0.05),
 	Stages:   coldfetch.Stages,
-	Rigs:     onProcesses(wallOutcomes, ladderLimits),
+	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, onProcesses(wallOutcomes, ladderLimits)...),
 }
 
 // alone is a neighbour first, and then none.
@@ -59,7 +59,7 @@ var Neighbour = lab.Experiment{
 	Outcomes: wallOutcomes,
 	Rule:     lab.Better(perSec, 0.10).NoEffectUnder(0.05),
 	Stages:   coldfetch.Stages,
-	Rigs:     onProcesses(wallOutcomes, ladderLimits),
+	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, onProcesses(wallOutcomes, ladderLimits)...),
 }
 
 // QuotaOrPin compares two ways to give a service one core.
@@ -85,6 +85,7 @@ var LoopBlocking = lab.Experiment{
 	Rule:     lab.Better(healthP95, 0.50).NoEffectUnder(0.10),
 	Stages:   coldfetch.Stages,
 	Rigs: append([]lab.Rig{
+		onModel(wallOutcomes, crowdSetup),
 		inBubble("bubble", nil, func(a lab.Arm) scene {
 			return scene{setting: settingOf(a), cores: oneCore.Of(a), charge: published, load: crowdLoad(crowd.Of(a)), units: crowdOutcomes}
 		}),
@@ -104,6 +105,7 @@ var Herd = lab.Experiment{
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(gets, lab.Down),
 	Stages:   coldfetch.Stages,
 	Rigs: []lab.Rig{
+		onModel(herdOutcomes, herdSetup, far),
 		inBubble("bubble", nil, func(a lab.Arm) scene {
 			return scene{
 				setting: modeOf(settingOf(a), handlers.Of(a)), profile: profileOf(far.Of(a)), cores: cores.Of(a), charge: published, units: herdOutcomes,
@@ -137,6 +139,7 @@ var StoreLatency = lab.Experiment{
 	Rule:     lab.Better(healthMax, 0.50).NoEffectUnder(0.10),
 	Stages:   coldfetch.Stages,
 	Rigs: []lab.Rig{
+		onModel(slowOutcomes, slowSetup, far),
 		inBubble("bubble", []string{"in this experiment nothing costs processor time"}, func(a lab.Arm) scene {
 			s := settingOf(a)
 			s.Cache = len(seed.Documents())
@@ -164,6 +167,7 @@ var PlannedFixes = lab.Experiment{
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   coldfetch.Stages,
 	Rigs: []lab.Rig{
+		onModel(fixOutcomes, crowdSetup),
 		inBubble("bubble", []string{"off the loop there is still an interpreter lock"}, func(a lab.Arm) scene {
 			return scene{setting: settingOf(a), profile: profileOf(storeProfile.Of(a)), cores: oneCore.Of(a), charge: published, load: crowdLoad(crowd.Of(a)), units: fixOutcomes}
 		}, storeProfile),
