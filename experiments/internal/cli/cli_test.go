@@ -34,7 +34,7 @@ import (
 var stop = lab.Experiment{
 	Name: "toy/stop", Question: "Is what was measured kept?",
 	Factors: []lab.Factor{toy.Strategy, by, during}, Rule: lab.Faster(0.10),
-	Rigs: []lab.Rig{lab.Virtual("model", []string{"a toy"}, toy.Opens(stopping))},
+	Rigs: []lab.Rig{lab.Emulated("model", []string{"a toy"}, nil, toy.Opens(stopping))},
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,7 +21,8 @@ import (
 )
 
 func newReport(e env) *cobra.Command {
-	var out, production string
+	var out, production, wasm string
+	var models bool
 	cmd := &cobra.Command{
 		Use:   "report [RESULTS...]",
 		Short: "Make one HTML file of results, which opens offline",
@@ -33,13 +35,28 @@ that you name must be one of a run, or what latlab run printed with --sweep or
 --tornado and --json.
 
 The claims of the cases that have results are set beside them. With --production
-the hosts of the results are held beside declared facts, one a line: cores = 2.`,
+the hosts of the results are held beside declared facts, one a line: cores = 2.
+
+With --explore it writes the page of latlab serve as one file, with the models
+inside it as WebAssembly: it opens from disk too. make explore builds both.`,
 		Example: `  latlab report
   latlab report results/measured --out measured.html
-  latlab report results sweep.json --production facts.txt`,
+  latlab report results sweep.json --production facts.txt
+  latlab report --explore --wasm .bin/explore.wasm`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("--out: want the name of a file")
+			}
+			if given := cmd.Flags().Changed; models {
+				if len(args) > 0 || given("production") {
+					return usagef("--explore makes a page of the models, which has no results; leave out what is named beside it")
+				}
+				if !given("out") {
+					out = "explore.html"
+				}
+				return writeExplored(e, out, wasm)
+			} else if given("wasm") {
+				return usagef("--wasm goes with --explore")
 			}
 			if len(args) == 0 {
 				args = []string{"results"}
@@ -48,6 +65,8 @@ the hosts of the results are held beside declared facts, one a line: cores = 2.`
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "report.html", "file to write")
+	cmd.Flags().BoolVar(&models, "explore", false, "make the page of latlab serve instead, with the models inside it")
+	cmd.Flags().StringVar(&wasm, "wasm", "", "with --explore: the models, built for a browser (default explore.wasm beside this program)")
 	cmd.Flags().StringVar(&production, "production", "", "file with facts of production to hold the hosts beside")
 	return cmd
 }
@@ -221,7 +240,7 @@ func fidelities(file string, runs []results.Stored) ([]page.Fidelity, error) {
 
 // writeWhole puts the page in place at once: a page that is open in a browser is
 // never half a page.
-func writeWhole(out string, p *page.Page) (size int64, err error) {
+func writeWhole(out string, p interface{ Write(io.Writer) error }) (size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(out), ".*.tmp")
 	if err != nil {
 		return 0, fmt.Errorf("no file can be made in folder %s: %w", filepath.Dir(out), err)

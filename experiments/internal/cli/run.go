@@ -40,7 +40,7 @@ type runFlags struct {
 func newRun(e env) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run EXPERIMENT",
+		Use:   "run EXPERIMENT | CASE | --kind KIND",
 		Short: "Run an experiment's arms on its rigs, and judge",
 		Long: `Run opens every arm on a rig, and the baseline twice: the second is the A/A
 control, which shows the noise floor. It warms up, then runs blocks of one trial
@@ -49,6 +49,9 @@ one block are run in any case.
 
 By default it runs on all rigs that are available, one after the other, and arms
 differ from the baseline in one factor.
+
+The name of a case runs all its experiments, and --kind alone all of that kind of
+rig: a line each is printed, and the files have the rest. latlab report shows them.
 
 A model's parameters are its assumptions; latlab list EXPERIMENT shows them. With
 --param one has another value, with --sweep one is varied, with --tornado each in turn, and what becomes of the
@@ -61,15 +64,31 @@ rig gives figures. Ctrl-C, SIGTERM and SIGHUP end a run and keep what was
 measured, with exit code 130, 143 or 129.`,
 		Example: `  latlab run rawblock/putmany --rig channels --set strategy=sequential,batch
   latlab run rawblock/putmany --kind real --cross strategy,keys --dir /mnt/disk
-  latlab run rawblock/putmany --kind virtual --sweep dispatch=1us..100us --until-flip`,
-		Args:              exactly(1, "the name of one experiment"),
+  latlab run rawblock/putmany --kind virtual --sweep dispatch=1us..100us --until-flip
+  latlab run --kind virtual`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 || len(args) == 0 && cmd.Flags().Changed("kind") {
+				return nil
+			}
+			return usagef("run takes the name of one experiment or case, or --kind alone, but got %d; see %s --help", len(args), cmd.CommandPath())
+		},
 		ValidArgsFunction: e.experimentNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.given = cmd.Flags().Changed
 			if !f.given("seed") {
 				f.seed = rand.Uint64()
 			}
-			return f.run(cmd.Context(), e, args[0])
+			chosen := e.experiments
+			if len(args) == 1 {
+				var err error
+				if chosen, err = e.experiments.Of(args[0]); err != nil {
+					return err
+				}
+				if chosen[0].Name == args[0] {
+					return f.run(cmd.Context(), e, chosen[0])
+				}
+			}
+			return f.suite(cmd.Context(), e, chosen)
 		},
 	}
 	flags := cmd.Flags()
@@ -78,6 +97,7 @@ measured, with exit code 130, 143 or 129.`,
 	flags.StringVar(&f.kind, "kind", "", "only rigs of this kind: virtual, bubble, emulated or real")
 	flags.StringArrayVar(&f.sets, "set", nil, "factor=level[,level]: only these levels; the first is the baseline; repeatable")
 	flags.StringSliceVar(&f.cross, "cross", nil, "run all combinations of these factors' levels")
+	flags.BoolVar(&f.judged, "judged", false, "only the arms that the rule judges: the levels of the first factor, all else at the baseline")
 	flags.IntVar(&f.blocks, "blocks", 10, "blocks: trials of each arm")
 	flags.DurationVar(&f.min, "min", 0, "least time of a trial, in the rig's own time (default 1s on real rigs, 100ms on others)")
 	flags.DurationVar(&f.budget, "budget", 10*time.Minute, "wall time for all rigs together; the warm-up and one block are run in any case")
@@ -138,20 +158,12 @@ func (f runFlags) named(flag string, names []string) error {
 	return nil
 }
 
-func (f runFlags) run(ctx context.Context, e env, name string) error {
-	if err := f.check(); err != nil {
+func (f runFlags) run(ctx context.Context, e env, x lab.Experiment) error {
+	if err := f.prepare(); err != nil {
 		return err
-	}
-	x, err := e.experiments.Find(name)
-	if err != nil {
-		return err
-	}
-	if f.dir != "" {
-		if err := os.Setenv(lab.DirVariable, f.dir); err != nil {
-			return fmt.Errorf("set %s: %w", lab.DirVariable, err)
-		}
 	}
 	if f.calibration != "" {
+		var err error
 		if x, err = calibrated(ctx, x, f.calibration); err != nil {
 			return err
 		}
@@ -170,11 +182,48 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 	if f.varies() {
 		return f.vary(ctx, e, x, jobs)
 	}
+	var tasks []task
+	for _, j := range jobs {
+		tasks = append(tasks, task{x, j})
+	}
+	for i, n := range notes {
+		notes[i] = "latlab: " + n
+	}
+	return f.start(ctx, e, tasks, notes, func(i int, r report.Run) error {
+		if i > 0 {
+			fmt.Fprintln(e.out)
+		}
+		return report.Text(e.out, r)
+	})
+}
+
+// prepare checks the flags and applies --dir.
+func (f runFlags) prepare() error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.dir != "" {
+		if err := os.Setenv(lab.DirVariable, f.dir); err != nil {
+			return fmt.Errorf("set %s: %w", lab.DirVariable, err)
+		}
+	}
+	return nil
+}
+
+// task is an experiment's arms on a rig.
+type task struct {
+	experiment lab.Experiment
+	job
+}
+
+// start runs the tasks, once it is clear that their results can be written. show
+// prints what one gave.
+func (f runFlags) start(ctx context.Context, e env, tasks []task, notes []string, show func(int, report.Run) error) error {
 	if err := results.Writable(f.out); err != nil {
 		return fmt.Errorf("%w; name another with --out", err)
 	}
 	for _, n := range notes {
-		fmt.Fprintln(e.err, "latlab: "+n)
+		fmt.Fprintln(e.err, n)
 	}
 	h, err := fingerprint(ctx)
 	if ctx.Err() != nil {
@@ -182,7 +231,7 @@ func (f runFlags) run(ctx context.Context, e env, name string) error {
 	} else if err != nil {
 		return err
 	}
-	return f.all(ctx, e, x, jobs, h)
+	return f.all(ctx, e, tasks, h, show)
 }
 
 // What a run that was ended early leaves behind.
@@ -191,16 +240,16 @@ const (
 	kept    = "; what was measured until then is kept"
 )
 
-// all runs rig after rig. Each gets an equal part of the time that is left.
-func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, h host.Fingerprint) error {
+// all runs task after task. Each gets an equal part of the time that is left.
+func (f runFlags) all(ctx context.Context, e env, tasks []task, h host.Fingerprint, show func(int, report.Run) error) error {
 	start := time.Now()
 	var runs []report.Run
 	var errs, off []error // off: fakes that couldn't keep time here
 	measured := false
-	for i, j := range jobs {
-		budget := (f.budget - time.Since(start)) / time.Duration(len(jobs)-i)
-		shared := len(jobs) > 1
-		r, err := f.one(ctx, e, x, j, max(budget, 1), shared, h)
+	for i, j := range tasks {
+		budget := (f.budget - time.Since(start)) / time.Duration(len(tasks)-i)
+		shared := len(tasks) > 1
+		r, err := f.one(ctx, e, j.experiment, j.job, max(budget, 1), shared, h)
 		if errors.Is(err, runner.ErrConfig) {
 			return err // nothing was run
 		}
@@ -209,10 +258,7 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 		}
 		runs, measured = append(runs, r), measured || r.Set.Measured()
 		if !f.json && (r.Set.Measured() || !r.Set.Interrupted) {
-			if i > 0 {
-				fmt.Fprintln(e.out)
-			}
-			if err := report.Text(e.out, r); err != nil {
+			if err := show(i, r); err != nil {
 				return err
 			}
 		}
@@ -220,7 +266,7 @@ func (f runFlags) all(ctx context.Context, e env, x lab.Experiment, jobs []job, 
 			break
 		}
 		if why := r.Set.Rows[0].Refused; why != nil {
-			err := fmt.Errorf("%s on rig %s: %w: %w", x.Name, j.rig.Name(), runner.ErrBaseline, why)
+			err := fmt.Errorf("%s on rig %s: %w: %w", j.experiment.Name, j.rig.Name(), runner.ErrBaseline, why)
 			if errors.Is(why, lab.ErrRefused) && f.tolerant() || errors.Is(why, lab.ErrUnavailable) && f.available {
 				off = append(off, err)
 			} else {

@@ -18,6 +18,7 @@ type choice struct {
 	kind      string
 	sets      []string
 	cross     []string
+	judged    bool // only arms that differ in the first factor
 }
 
 // job is the arms to run on a rig.
@@ -67,6 +68,11 @@ func (c choice) jobs(ctx context.Context, e lab.Experiment) (jobs []job, notes [
 			continue
 		case err != nil:
 			return nil, nil, err
+		}
+		if c.judged {
+			arms = slices.DeleteFunc(arms, func(a lab.Arm) bool {
+				return slices.ContainsFunc(arms[0].Differs(a), func(name string) bool { return name != e.Factors[0].Name() })
+			})
 		}
 		if c.tolerant() {
 			if err := r.Probe(ctx); err != nil {

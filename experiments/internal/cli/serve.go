@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"net"
 
 	"github.com/spf13/cobra"
 
-	"latlab.example/experiments/explore"
 	"latlab.example/experiments/explore/web"
-	"latlab.example/experiments/registry"
-	"latlab.example/experiments/results"
 )
 
 func newServe(e env) *cobra.Command {
@@ -58,14 +54,4 @@ reach the address can keep two of this host's processors busy.`,
 	}
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "host:port to listen at; port 0 takes a free one")
 	return cmd
-}
-
-// explored is the page of all models, with these inside it if there are some.
-func explored(e env, m *web.Models) (*web.Page, *explore.Catalog, error) {
-	c := explore.Models(e.experiments)
-	if len(c.Experiments) == 0 {
-		return nil, nil, errors.New("there is no experiment with a model to explore")
-	}
-	p, err := web.New(web.Input{Catalog: c, Chapters: registry.Chapters(), Build: results.ReadBuild(), Models: m})
-	return p, c, err
 }
