@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa rename clean
+.PHONY: help build demo report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -18,9 +18,17 @@ help: ## this list
 build: ## build the command: .bin/latlab
 	$(GO) build -buildvcs=auto $(TAGS) -o $(BIN)/ ./experiments/cmd/latlab
 
-demo: build ## run rawblock on an emulated device and on a real file (under a minute once built)
-	$(BIN)/latlab run rawblock/published-fit
-	$(BIN)/latlab run rawblock/putmany --rig channels,file --available --cross strategy --blocks 7
+DEMO := results/demo
+
+demo: build ## run the models and the fakes of all cases, and one real file; write report.html (under a minute once built)
+	@rm -rf $(DEMO)
+	$(BIN)/latlab run --kind virtual --judged --blocks 6 --seed 1 --out $(DEMO)
+	$(BIN)/latlab run --kind bubble --judged --blocks 6 --budget 15s --seed 1 --out $(DEMO)
+	$(BIN)/latlab run rawblock/putmany --rig channels,file --available --cross strategy --blocks 7 --out $(DEMO)
+	$(BIN)/latlab report $(DEMO)
+
+report: build ## one HTML file of ./results, which opens offline: report.html
+	$(BIN)/latlab report
 
 test: vet ## run all tests of all modules
 	$(GO) test $(TAGS) work
@@ -78,6 +86,19 @@ conformance: ## ask the fakes and the real servers the same; prints Markdown tab
 	cd coldfetch/conformance && GOWORK=off $(GO) run .
 	cd spatial && $(GO) run ./cmd/conformance
 
+AXE := .cache/axe/package/axe.min.js
+
+$(AXE):
+	mkdir -p .cache/axe && cd .cache/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz
+
+axe: $(AXE) ## fetch axe-core for the browser test
+
+browser: axe ## open a report in Chromium: light, dark, phone, paper, keyboard, axe-core; pictures in .cache/_artifacts
+	cd experiments/page/browser && LATLAB_AXE="$(CURDIR)/$(AXE)" GOWORK=off $(GO) test -count=1 -artifacts -outputdir "$(CURDIR)/.cache" -bench . -benchtime 5x ./...
+
+picture: demo ## a picture of the demo's report: docs/report.png (needs Chromium)
+	cd experiments/page/browser && GOWORK=off $(GO) run ./picture -report ../../../report.html -out ../../../docs/report.png
+
 crash: ## replay half a million states that a crash may leave of a store
 	cd rawblock && LATLAB_CRASH_STATES=500000 $(GO) test -count=1 -v -run TestRandomHistories ./crash
 
@@ -112,6 +133,11 @@ cost: ## what stage timing costs here, off and on
 peers: ## compare with others: histograms (Prometheus, HdrHistogram, ...), load generator (vegeta)
 	cd common/metrics/peers && GOWORK=off $(GO) test -run '^$$' -bench . .
 	cd common/load/peers && GOWORK=off $(GO) run .
+
+explore: build ## make explore.html: the models' page, with the models inside it; opens from disk
+	GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags='-s -w' -o $(BIN)/explore.wasm ./experiments/cmd/explore-wasm
+	cp "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" $(BIN)/
+	$(BIN)/latlab report --explore
 
 rename: ## rename the module path everywhere: make rename TO=example.org/lab
 	@printf '%s\n' '$(TO)' | grep -qxE '[a-z0-9]+([.-][a-z0-9]+)+(/[A-Za-z0-9._-]+)*' || \
