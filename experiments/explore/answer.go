@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -43,10 +44,10 @@ type Side struct {
 	Ops      int               `json:"ops"`        // in all trials
 	Virtual  time.Duration     `json:"virtual_ns"` // time of these operations
 	Figures  []Figure          `json:"figures"`
-	Rate     string            `json:"rate"` // throughput
-	RateOf   string            `json:"rate_of"`
-	RateN    float64           `json:"rate_n"`
-	Path     []metrics.Row     `json:"path"` // where the time of an operation went; empty if the model doesn't say
+	Rate     string            `json:"rate"`    // throughput; empty if there is none
+	RateN    float64           `json:"rate_n"`  // the same as a number
+	RateOf   string            `json:"rate_of"` // of all users together; empty if of one caller, one operation after the other
+	Path     []metrics.Row     `json:"path"`    // where the time of an operation went; empty if the model doesn't say
 	Timeline *results.Timeline `json:"timeline,omitempty"`
 	Times    *Times            `json:"times,omitempty"`
 }
@@ -164,12 +165,14 @@ func (s setting) side(r stats.Row) Side {
 		written := readable(u, text)
 		out.Figures = append(out.Figures, Figure{u.Name, u.Better.String(), written, results.NewInterval(lab.Interval{Mid: f.Mid}).Mid})
 		if results.Rate(u) {
-			out.Rate, out.RateOf, out.RateN = written, strings.TrimSuffix(u.Name, "/s"), f.Mid
+			out.RateOf, out.RateN = strings.TrimSuffix(u.Name, "/s"), f.Mid
 		}
 	}
-	if f, ok := r.Figures[lab.SecPerOp.Name]; ok && out.Rate == "" && f.Mid > 0 {
+	if f, ok := r.Figures[lab.SecPerOp.Name]; ok && out.RateOf == "" && f.Mid > 0 {
 		out.RateN = 1 / f.Mid
-		out.Rate = report.Figure(lab.Unit{Name: "operations/s"}, out.RateN)
+	}
+	if out.RateN > 0 {
+		out.Rate = report.Figure(lab.Unit{}, out.RateN) + " " + cmp.Or(out.RateOf, "op") + "/s"
 	}
 	return out
 }

@@ -34,9 +34,20 @@ var draw = (function () {
     var p = 100 * (ratio - 1);
     return (p < 0 ? "\u2212" : "+") + Math.abs(p).toFixed(Math.abs(p) >= 999.95 ? 0 : 1) + " %";
   }
-  function signs(text) { return text.replace(/-(?=\d)/g, "\u2212"); }
+  // pretty sets a figure's text: a real minus sign, a space before the unit.
+  function pretty(text) { return text.replace(/-(?=\d)/g, "\u2212").replace(/(\d)(ns|us|ms|s|[KMGT]?i?B|%)(?![a-z])/g, "$1 $2"); }
+  // put replaces what an element holds, without what is false or empty.
+  function put(e) { e.replaceChildren.apply(e, [].slice.call(arguments, 1).filter(function (c) { return c || c === 0; })); return e; }
 
-  function hue(i, stage) { return stage === "unattributed" ? "un" : "s" + Math.min(i, HUES - 1); }
+  // Hues gives stages their colours, in the order in which they are first seen to
+  // take time; a stage keeps its colour while settings change.
+  function Hues() { this.by = {}; this.n = 0; }
+  Hues.prototype.see = function (side) { side.path.forEach(function (s) { if (s.ns_op > 0) this.of(s.stage); }, this); };
+  Hues.prototype.of = function (stage) {
+    if (stage === "unattributed") return "un";
+    if (!(stage in this.by)) this.by[stage] = this.n++;
+    return "s" + Math.min(this.by[stage], HUES - 1);
+  };
 
   // ticks are round values from 0 to max, about n of them.
   function ticks(max, n) {
@@ -51,7 +62,7 @@ var draw = (function () {
 
   // bars shows where an operation's time went, a bar a side. It keeps its elements,
   // so that what changes is seen to move.
-  function Bars(root) { this.root = root; this.rows = {}; }
+  function Bars(root, hues) { this.root = root; this.hues = hues; this.rows = {}; }
   Bars.prototype.show = function (sides) {
     var self = this, keep = {}, most = 0, least = Infinity;
     sides = sides.filter(function (s) { return s.side.path.length && whole(s.side) > 0; });
@@ -65,7 +76,8 @@ var draw = (function () {
       row.sum.textContent = time(total);
       row.svg.setAttribute("aria-label", "modelled, " + s.title + ": " + time(total) + " an operation; the table below has each stage");
       var used = {};
-      s.side.path.forEach(function (p, i) {
+      s.side.path.forEach(function (p) {
+        if (!(p.ns_op > 0)) return;
         var bar = row.bars[p.stage], width = p.ns_op / total * (alike ? 1 : total / most);
         used[p.stage] = true;
         if (!bar) {
@@ -73,7 +85,7 @@ var draw = (function () {
           bar.rect.append(bar.title);
           row.svg.append(bar.rect, bar.text);
         }
-        bar.rect.setAttribute("class", hue(i, p.stage));
+        bar.rect.setAttribute("class", self.hues.of(p.stage));
         bar.rect.style.x = 100 * at + "%"; bar.rect.style.width = 100 * width + "%";
         bar.rect.style.visibility = width > 0.0005 ? "visible" : "hidden";
         bar.title.textContent = p.stage + ": " + time(p.ns_op) + ", " + share(p.percent);
@@ -94,16 +106,16 @@ var draw = (function () {
   };
 
   // key names the stages' colours.
-  function key(names) {
-    return el.apply(null, ["ul", { "class": "key", "aria-label": "colours of the stages" }].concat(names.map(function (n, i) {
-      return el("li", null, svg("svg", { width: 14, height: 12, "class": "stages mod", "aria-hidden": "true" }, svg("rect", { x: 1, y: 1, width: 12, height: 10, "class": hue(i, n) })), n);
+  function key(names, hues) {
+    return el.apply(null, ["ul", { "class": "key", "aria-label": "colours of the stages" }].concat(names.map(function (n) {
+      return el("li", null, svg("svg", { width: 14, height: 12, "class": "stages mod", "aria-hidden": "true" }, svg("rect", { x: 1, y: 1, width: 12, height: 10, "class": hues.of(n) })), n);
     })));
   }
 
   var LANES = 36;
   // fall draws one operation: a lane a track, in the order in which they began. max
   // is the time of the whole width.
-  function fall(s, max) {
+  function fall(s, max, hues) {
     var t = s.side.timeline, lane = new Map();
     var all = t.intervals.slice().sort(function (a, b) { return a[2] - b[2] || a[1] - b[1] || a[3] - b[3]; });
     all.forEach(function (iv) { if (!lane.has(iv[1])) lane.set(iv[1], lane.size); });
@@ -122,7 +134,7 @@ var draw = (function () {
       var w = Math.max((iv[3] - iv[2]) * k, 0.6).toFixed(2);
       paths[iv[0]] += "M" + (iv[2] * k).toFixed(2) + " " + (h * n + 0.5) + "h" + w + "v" + (h - 1) + "h-" + w + "z";
     });
-    paths.forEach(function (d, i) { if (d) pic.append(svg("path", { "class": hue(i, t.stages[i]), d: d }, svg("title", null, t.stages[i]))); });
+    paths.forEach(function (d, i) { if (d) pic.append(svg("path", { "class": hues.of(t.stages[i]), d: d }, svg("title", null, t.stages[i]))); });
     var axis = svg("svg", { "class": "axis", width: "100%", height: 16, "aria-hidden": "true" });
     ticks(max, 4).forEach(function (v) { axis.append(svg("text", { x: 100 * v / max + "%", y: 12, "text-anchor": v === 0 ? "start" : v / max > 0.93 ? "end" : "middle" }, v === 0 ? "0" : time(v))); });
     var note = time(t.took_ns) + ", " + lane.size + (lane.size === 1 ? " track" : " tracks") + (shown < lane.size ? ", the first " + shown + " of them" : "");
@@ -187,5 +199,5 @@ var draw = (function () {
     return pic;
   }
 
-  return { el: el, svg: svg, time: time, number: number, share: share, change: change, signs: signs, Bars: Bars, key: key, fall: fall, spread: spread, rates: rates, whole: whole };
+  return { el: el, svg: svg, time: time, number: number, share: share, change: change, pretty: pretty, put: put, Bars: Bars, Hues: Hues, key: key, fall: fall, spread: spread, rates: rates, whole: whole };
 })();

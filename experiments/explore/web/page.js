@@ -88,7 +88,7 @@
     var all = [], self = this;
     this.rig.factors.forEach(function (f) { if (self.level(f) !== f.levels[0].label) all.push(f.name + "=" + self.level(f)); });
     for (var p in this.params) all.push(p + "=" + this.params[p]);
-    return all.join(", ") || "the study's own setting";
+    return all.join(", ") || "the baseline";
   };
   State.prototype.hash = function () {
     var q = new URLSearchParams();
@@ -161,7 +161,7 @@
 
   function build() {
     var s = now.state, x = s.x;
-    view.replaceChildren(
+    draw.put(view,
       el("p", { "class": "mute crumb" }, el("a", { href: "#/" + x.case }, x.case), " / " + x.name.slice(x.case.length + 1)),
       el("h1", { id: "explore-h" }, x.question),
       x.note && el("p", { "class": "mute" }, x.note),
@@ -175,19 +175,20 @@
     var s = now.state, form = view.querySelector(".controls");
     form.addEventListener("submit", function (e) { e.preventDefault(); });
     var moving = s.rig.params.filter(function (p) { return p.hi > p.lo; }), fixed = s.rig.params.filter(function (p) { return p.hi <= p.lo; });
-    form.replaceChildren(
+    draw.put(form,
       el("h2", null, "Toggles"),
       s.x.models.length > 1 && models(s),
       el.apply(null, ["div", null].concat(s.rig.factors.map(factor))),
       el("p", { "class": "buttons" },
-        button("Reset", function () { change(new State(s.x)); }, "Back to the study's own setting"),
+        button("Reset", function () { change(new State(s.x)); }, "Back to the baseline of everything"),
         button("Another seed", function () { s.seed = s.seed % 999 + 1; settled(); }, "Draw all chance anew")),
-      el("h2", null, "What the model rests on"),
+      el("details", { "class": "rests", open: matchMedia("(min-width: 58rem)").matches },
+      el("summary", null, el("h2", null, "What the model rests on")),
       el("p", { "class": "mute small" }, "Each value with its source. \u25cf published: it stands in the study. \u25c6 calibrated: fitted. \u25cb assumed: nobody measured it."),
       el.apply(null, ["div", null].concat(moving.map(param))),
       fixed.length > 0 && el.apply(null, ["details", null, el("summary", null, "Settled by the study (" + fixed.length + ")")].concat(fixed.map(param))),
       s.rig.assumes.length > 0 && el("details", null, el("summary", null, "Beside the values (" + s.rig.assumes.length + ")"),
-        el.apply(null, ["ul", { "class": "small" }].concat(s.rig.assumes.map(function (a) { return el("li", null, a); }))))
+        el.apply(null, ["ul", { "class": "small" }].concat(s.rig.assumes.map(function (a) { return el("li", null, a); })))))
     );
   }
   function button(name, act, words) {
@@ -280,8 +281,9 @@
   function results() {
     var box = view.querySelector(".results");
     var bars = el("div", { "class": "bars" });
-    part("bars", new draw.Bars(bars));
-    box.replaceChildren(
+    part("hues", new draw.Hues());
+    part("bars", new draw.Bars(bars, now.parts.hues));
+    draw.put(box,
       el("section", { "class": "card answer", "aria-labelledby": "answer-h" },
         el("div", { "class": "answerhead" }, el("h2", { id: "answer-h" }, "Answer ", el("span", { "class": "tag modelled" }, "modelled")), part("progress", el("span", { "class": "mute small progress" }))),
         part("problem", el("p", { "class": "bad", role: "alert", hidden: true })),
@@ -291,7 +293,7 @@
         s_rule(),
         el("p", { "class": "buttons" }, part("pin", button("Pin this setting", pin, "Keep this setting beside those that follow")), part("unpin", button("Unpin", unpin, "Forget the pinned setting")))),
       card("Where the time went", null, part("barnote", el("p", { "class": "mute small" })), part("key", el("div")), bars, part("bartable", el("details"))),
-      card("One operation", "The one with the median time of some of the first trial. A lane is something that works by itself; what no stage covers is hatched.", part("falls", el("div", { "class": "grid falls" }))),
+      card("One operation", "The one with the median time of some of the first trial. A lane is something that works by itself; what no stage covers is hatched.", part("falls", el("div", { "class": "grid falls" })), part("fallnote", el("p", { "class": "mute small" }))),
       card("How long operations take", null, part("spreadnote", el("p", { "class": "mute small" })), part("spread", el("div")), part("percentiles", el("div", { "class": "wrap", tabindex: 0, role: "group", "aria-label": "percentiles" }))),
       card("Throughput", null, part("ratenote", el("p", { "class": "mute small" })), part("rates", el("div"))),
       card("All outcomes", null, part("outcomes", el("div", { "class": "wrap", tabindex: 0, role: "group", "aria-label": "all outcomes" }))),
@@ -335,14 +337,16 @@
       }))));
   }
   function figure(side, unit) { return side.figures.filter(function (f) { return f.unit === unit; })[0]; }
-  // mid of a figure whose interval is left out.
-  function plain(t) { return draw.signs(t.replace(/ \[.*$/, "").replace(/(\d)([a-zA-Z])/, "$1 $2")); }
+  // plain is a figure without its interval.
+  function plain(t) { return draw.pretty(t.replace(/ \[.*$/, "")); }
   function marked(id, t) { return el("span", { "class": "mark side-" + id }, t); }
 
+  // call names a level: a bare number or a yes says too little.
+  function call(factor, label) { return /^[\d.]/.test(label) || label === "true" || label === "false" || label === "none" ? factor + "=" + label : label; }
   // sides are what the pictures show: the setting, its reference, the pinned one.
   function sides() {
-    var a = now.answer, all = [{ id: "now", side: a.now, title: a.reference ? a.factor + "=" + a.chosen : "this setting", words: now.state.words() }];
-    if (a.reference) all.push({ id: "ref", side: a.reference, title: a.factor + "=" + a.baseline, words: "baseline" });
+    var a = now.answer, all = [{ id: "now", side: a.now, title: a.reference ? call(a.factor, a.chosen) : "this setting", words: now.state.words() }];
+    if (a.reference) all.push({ id: "ref", side: a.reference, title: call(a.factor, a.baseline), words: "baseline" });
     if (now.pinned) all.push({ id: "pin", side: now.pinned.answer.now, title: "pinned", words: now.pinned.state.words() });
     return all;
   }
@@ -358,19 +362,18 @@
     var delta = (a.effects || []).filter(function (d) { return d.unit === sec; })[0];
     p.headline.replaceChildren();
     if (a.reference) {
-      p.headline.append(el("b", null, a.chosen), " instead of ", el("b", null, a.baseline), ": ", el("span", { "class": "figure" }, plain(mine.text)), " an operation");
-      if (delta) p.headline.append(", ", el("span", { "class": "figure" }, draw.signs(delta.text.replace("%", " %"))));
-      var v = a.verdict || (s.x.rule && !a.final ? "\u2026" : "");
-      if (v) p.headline.append(" ", el("span", { "class": "verdict " + v }, (SIGN[v] || "") + v));
-      p.why.textContent = (a.reason ? a.reason + ". " : "") + (rest.length ? "Both with " + rest.join(", ") + "." : "All else as in the study.");
+      p.headline.append(el("b", null, call(a.factor, a.chosen)), " instead of ", el("b", null, a.baseline), ": ", el("span", { "class": "figure" }, plain(mine.text)), " an operation");
+      if (delta) p.headline.append(", ", el("span", { "class": "figure" }, draw.pretty(delta.text)));
+      if (a.verdict) p.headline.append(" ", el("span", { "class": "verdict " + a.verdict }, (SIGN[a.verdict] || "") + a.verdict));
+      p.why.textContent = (a.reason ? a.reason + ". " : "") + (rest.length ? "Both with " + rest.join(", ") + "." : "All else is at its baseline.");
     } else {
       p.headline.append(el("span", { "class": "figure" }, plain(mine.text)), " an operation. ", el("span", { "class": "mute" }, "This is the baseline of " + a.factor + ": flip it to compare."));
-      p.why.textContent = rest.length ? "With " + rest.join(", ") + "." : "All as in the study.";
+      p.why.textContent = rest.length ? "With " + rest.join(", ") + "." : "All is at its baseline.";
     }
     p.glance.replaceChildren(table("figures, modelled", ["setting", "time an operation", "95th percentile", "throughput"], all.map(function (x) {
       var q = x.side.times && x.side.times.quantiles.filter(function (q) { return q[0] === 950; })[0], f = figure(x.side, "p95-ns/op");
       var name = el("span", null, marked(x.id, x.id === "ref" ? x.title + ", the baseline" : x.id === "pin" ? "pinned" : x.title), x.id === "pin" ? el("small", null, x.words) : "");
-      return [name, draw.signs(figure(x.side, sec).text), f ? plain(f.text) : q ? draw.time(q[1]) : "\u2013", x.side.rate];
+      return [name, draw.pretty(figure(x.side, sec).text), f ? plain(f.text) : q ? draw.time(q[1]) : "\u2013", x.side.rate];
     })));
     if (now.pinned && mine.mid > 0) {
       var was = figure(now.pinned.answer.now, sec).mid;
@@ -386,7 +389,7 @@
     outcomes(all, a);
     p.command.textContent = a.command;
     p.copied.textContent = "";
-    p.strip.replaceChildren(el("span", { "class": "tag modelled" }, "modelled"), " ", el("b", null, plain(mine.text)), delta ? " " + draw.signs(delta.text.replace(/ ?\[.*$/, "").replace("%", " %")) : "", a.verdict ? el("span", { "class": "verdict " + a.verdict }, " " + (SIGN[a.verdict] || "") + a.verdict) : "");
+    p.strip.replaceChildren(el("span", { "class": "tag modelled" }, "modelled"), " ", el("b", null, plain(mine.text)), delta ? " " + plain(delta.text) : "", a.verdict ? el("span", { "class": "verdict " + a.verdict }, " " + (SIGN[a.verdict] || "") + a.verdict) : "");
     if (a.final) $("live").textContent = "Modelled: " + p.headline.textContent;
   }
 
@@ -396,19 +399,15 @@
     var p = now.parts, with_ = all.filter(function (x) { return x.side.path.length && draw.whole(x.side) > 0; });
     hide(p.bartable, !with_.length);
     if (!with_.length) return;
+    with_.forEach(function (x) { p.hues.see(x.side); });
     p.barnote.textContent = "The time of an operation on its critical path, by stage. " + p.bars.show(with_);
     var names = with_[0].side.path.map(function (r) { return r.stage; });
     var used = names.filter(function (n, i) { return with_.some(function (x) { return (x.side.path[i] || {}).ns_op > 0; }); });
-    p.key.replaceChildren(key(names, used));
+    p.key.replaceChildren(draw.key(used, p.hues));
     var open = p.bartable.open;
     p.bartable.replaceChildren(el("summary", null, "Table"), el("div", { "class": "wrap", tabindex: 0, role: "group", "aria-label": "stages" }, table("time of an operation by stage, modelled", ["stage"].concat(with_.map(function (x) { return x.title; })),
       names.map(function (n, i) { return [n].concat(with_.map(function (x) { var r = x.side.path[i]; return r ? draw.time(r.ns_op) + " (" + draw.share(r.percent) + ")" : "\u2013"; })); }))));
     p.bartable.open = open;
-  }
-  function key(names, used) {
-    var list = draw.key(names);
-    [].slice.call(list.children).forEach(function (li, i) { if (used.indexOf(names[i]) < 0) li.remove(); });
-    return list;
   }
   function waterfalls(all) {
     var p = now.parts, with_ = all.filter(function (x) { return x.side.timeline; });
@@ -416,9 +415,9 @@
     hide(p.falls, !with_.length && !busy);
     var max = 0, min = Infinity;
     with_.forEach(function (x) { max = Math.max(max, x.side.timeline.took_ns); min = Math.min(min, x.side.timeline.took_ns); });
-    p.falls.replaceChildren.apply(p.falls, with_.map(function (x) { return draw.fall(x, max > 12 * min ? x.side.timeline.took_ns : max); }));
-    if (busy) p.falls.append(el("p", { "class": "mute small" }, "An operation with more than 2500 intervals isn't drawn."));
-    if (max > 12 * min) p.falls.append(el("p", { "class": "mute small whole" }, "Each on a scale of its own, since the longest takes " + Math.round(max / min) + " times the shortest."));
+    p.falls.replaceChildren.apply(p.falls, with_.map(function (x) { return draw.fall(x, max > 12 * min ? x.side.timeline.took_ns : max, p.hues); }));
+    p.fallnote.textContent = (max > 12 * min ? "Each on a scale of its own, since the longest takes " + Math.round(max / min) + " times the shortest. " : "")
+      + (busy ? "An operation of more than 2500 intervals isn't drawn." : "");
   }
   function distribution(all) {
     var p = now.parts, with_ = all.filter(function (x) { return x.side.times; });
@@ -443,12 +442,12 @@
     var p = now.parts, ref = a.reference;
     var head = ["outcome", "better", "this setting"].concat(ref ? ["baseline", "change"] : [], now.pinned ? ["pinned"] : []);
     p.outcomes.replaceChildren(table("medians of " + a.blocks + (a.blocks === 1 ? " trial" : " trials") + " with intervals, modelled", head, a.now.figures.map(function (f) {
-      var row = [f.unit === "sec/op" ? "time/op" : f.unit, f.better === "up" || f.better === "higher" ? "more" : "less", draw.signs(f.text)];
+      var row = [f.unit === "sec/op" ? "time/op" : f.unit, f.better === "up" || f.better === "higher" ? "more" : "less", draw.pretty(f.text)];
       if (ref) {
         var r = figure(ref, f.unit), d = (a.effects || []).filter(function (d) { return d.unit === f.unit; })[0];
-        row.push(r ? draw.signs(r.text) : "\u2013", d ? draw.signs(d.text) : "\u2013");
+        row.push(r ? draw.pretty(r.text) : "\u2013", d ? draw.pretty(d.text) : "\u2013");
       }
-      if (now.pinned) { var k = figure(now.pinned.answer.now, f.unit); row.push(k ? draw.signs(k.text) : "\u2013"); }
+      if (now.pinned) { var k = figure(now.pinned.answer.now, f.unit); row.push(k ? draw.pretty(k.text) : "\u2013"); }
       return row;
     })));
   }
