@@ -79,7 +79,7 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 		}
 	}
 	if aerr == nil {
-		return rows, nil
+		return rows, o.askAgain(sp, p, keys, rows, before)
 	}
 	var failed failures
 	var nodes []*as.Node
@@ -102,8 +102,68 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 				rows[i].state = Failed
 			}
 		}
+		return rows, failed.err()
 	}
-	return rows, failed.err()
+	return rows, errors.Join(failed.err(), o.askAgain(sp, p, keys, rows, before))
+}
+
+// askAgain reads those rows once more of which the client didn't say whether they
+// are missing or failed: for a key that is alone on its node BatchGet makes a
+// read of its own, and where partial results are allowed it drops that read's
+// error. was is the partition map from before.
+func (o Official) askAgain(sp Span, p *as.BatchPolicy, keys []*as.Key, rows []Row, was *as.Partition) error {
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.state == Missing }) {
+		return nil
+	}
+	var doubtful []int
+	var ask []*as.Key
+	known := steady(p.ReplicaPolicy) && was != nil && mapOf(o.Client, p, keys) == was
+	var alone map[string]int
+	if known {
+		alone = o.alone(p, keys)
+	}
+	for i := range rows {
+		if rows[i].state != Missing {
+			continue
+		}
+		if known {
+			if len(alone) == 0 {
+				break
+			}
+			if alone[nodeOf(o.Client, p, keys[i])] != 1 {
+				continue
+			}
+		}
+		doubtful, ask = append(doubtful, i), append(ask, keys[i])
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	again, err := o.operate(sp, p, ask)
+	for i, at := range doubtful {
+		rows[at] = again[i]
+	}
+	return err
+}
+
+// alone counts the keys of each node. It is empty if no node has just one, which
+// shows after a few keys where there are many.
+func (o Official) alone(p *as.BatchPolicy, keys []*as.Key) map[string]int {
+	count := map[string]int{}
+	several, nodes := 0, len(o.Client.GetNodes())
+	for _, k := range keys {
+		n := nodeOf(o.Client, p, k)
+		if count[n]++; count[n] == 2 {
+			several++
+		}
+		if several >= nodes {
+			return nil
+		}
+	}
+	if several == len(count) {
+		return nil
+	}
+	return count
 }
 
 // lose marks the rows that the nodes that failed were asked for: such a row isn't

@@ -176,6 +176,39 @@ func TestPartialFailure(t *testing.T) {
 	}
 }
 
+// A key that is alone on its node is read without a batch by the client, which drops
+// that read's error. The row is asked for again, and not called missing.
+func TestKeyAloneOnItsNode(t *testing.T) {
+	q := aerospike.Query{{Set: "set_0", Keys: []string{"u1"}}, {Set: "set_1", Keys: []string{"u2", "u7", "u3"}}}
+	for _, text := range []string{"get:error@every(1)", "get:reset@every(1)", "get:error@every(1); batch:error@every(1)"} {
+		faults, err := emu.ParseFaults(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := aerotest.Start(t, fake.Config{Nodes: 4, Faults: faults, Waiter: emu.Spin})
+		records(t, c, q)
+		client := aerotest.Connect(t, c.Addrs()[0])
+		for _, replica := range []as.ReplicaPolicy{as.SEQUENCE, as.RANDOM} {
+			policy := aerotest.Patient()
+			policy.ReplicaPolicy = replica
+			for _, mode := range aerospike.ModeToggle.Levels() {
+				p, err := aerospike.New(aerospike.Options{Namespace: "test", Reader: aerospike.Official{Client: client, Policy: policy}, Mode: mode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := fmt.Sprintf("%s, replica policy %v, %s", text, replica, mode)
+				r, err := p.Read(t.Context(), q)
+				var node *aerospike.NodeError
+				// One read of all keys has two for some node.
+				if mode != aerospike.Single && (!errors.As(err, &node) || !errors.Is(err, aerospike.ErrPartial)) {
+					t.Errorf("%s: %v, want a node's failure", name, err)
+				}
+				check(t, name, q, r, err != nil)
+			}
+		}
+	}
+}
+
 // Whatever goes wrong, and when: no wrong row, no panic, no goroutine left, and
 // errors that name node and code.
 func TestRandomFaults(t *testing.T) {
@@ -184,7 +217,7 @@ func TestRandomFaults(t *testing.T) {
 		seeds = 50
 	}
 	q := query(3, 12)
-	kinds := []string{"batch:error", "batch:reset", "batch:torn", "batch:short", "key:error", "batch:slow(1ms)", "node0.batch:reset"}
+	kinds := []string{"batch:error", "batch:reset", "batch:torn", "batch:short", "key:error", "batch:slow(1ms)", "node0.batch:reset", "get:error"}
 	failed := 0
 	for seed := range seeds {
 		text := ""
