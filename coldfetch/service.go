@@ -403,7 +403,7 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request) {
 		Cached    int     `json:"cached"`
 		Bytes     int     `json:"cached_bytes"`
 	}
-	var cerr error
+	var errs [2]error
 	m := req.Start()
 	err := s.o.Executor.Light(ctx, func(*exec.Task) {
 		defer s.timed(ListRoute)()
@@ -411,19 +411,16 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request) {
 			sl, _ := slug.Of(name) // New has tried
 			out.Documents = append(out.Documents, entry{name, sl})
 		}
-		cerr = s.charge(ctx, func(c *Charge) time.Duration { return c.Manifest })
-	})
-	req.End(0, Manifest, m)
-	if err = errors.Join(err, cerr); err == nil {
+		errs[0] = s.charge(ctx, func(c *Charge) time.Duration { return c.Manifest })
+		req.End(0, Manifest, m)
 		m = req.Start()
-		err = s.o.Executor.Light(ctx, func(*exec.Task) {
-			defer s.timed(ListRoute)()
-			out.Cached, out.Bytes = s.cache.usage()
-			cerr = s.charge(ctx, func(c *Charge) time.Duration { return c.Corpus })
-		})
+	}, func(*exec.Task) {
+		defer s.timed(ListRoute)()
+		out.Cached, out.Bytes = s.cache.usage()
+		errs[1] = s.charge(ctx, func(c *Charge) time.Duration { return c.Corpus })
 		req.End(0, Corpus, m)
-		err = errors.Join(err, cerr)
-	}
+	})
+	err = errors.Join(err, errs[0], errs[1])
 	var body []byte
 	if err == nil {
 		body, err = json.Marshal(out)

@@ -26,10 +26,11 @@ var ErrClosed = errors.New("the executor is closed")
 
 // Executor runs handlers. It may be used by any number of goroutines.
 type Executor interface {
-	// Light runs a handler that neither blocks nor computes, and returns when it
-	// has ended. If ctx ends before it has begun it never runs, and the error is
-	// the context's. Other errors wrap ErrClosed.
-	Light(ctx context.Context, f func(*Task)) error
+	// Light runs the steps of a handler that neither blocks nor computes, one after
+	// the other, and returns when the last has ended. On a loop each step waits for
+	// its turn, as what follows an await does. If ctx ends before the first has begun
+	// none runs, and the error is the context's. Other errors wrap ErrClosed.
+	Light(ctx context.Context, steps ...func(*Task)) error
 	// Handle does the same with a handler that may block and compute.
 	Handle(ctx context.Context, f func(*Task)) error
 	// Close waits for the handlers that run, and refuses new ones.

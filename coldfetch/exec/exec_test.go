@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -180,5 +181,42 @@ func TestTurns(t *testing.T) {
 		if got, want := l.Turns(), (exec.Turns{Count: 2, Events: 1, Max: 360 * time.Millisecond, Sum: 360 * time.Millisecond}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
+	})
+}
+
+// Steps of one handler run in order, each in a turn of its own, and between them
+// others have theirs.
+func TestSteps(t *testing.T) {
+	each(t, func(t *testing.T, e exec.Executor) {
+		var order []string // all on one goroutine after the other
+		step := func(name string) func(*exec.Task) {
+			return func(*exec.Task) {
+				time.Sleep(10 * time.Millisecond)
+				order = append(order, name)
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := e.Light(t.Context(), step("a1"), step("a2"), step("a3")); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if _, free := e.(*exec.Goroutines); !free {
+			wg.Go(func() {
+				if err := e.Light(t.Context(), step("b")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		want := "a1 b a2 a3"
+		if _, free := e.(*exec.Goroutines); free {
+			want = "a1 a2 a3"
+		}
+		if got := strings.Join(order, " "); got != want {
+			t.Errorf("%v: %s, want %s", e, got, want)
+		}
+		e.Close()
 	})
 }

@@ -27,8 +27,8 @@ func NewBounded(heavy int) *Goroutines {
 	return &Goroutines{heavy: make(chan struct{}, heavy)}
 }
 
-// Light runs f at once.
-func (g *Goroutines) Light(ctx context.Context, f func(*Task)) error {
+// Light runs the steps at once.
+func (g *Goroutines) Light(ctx context.Context, steps ...func(*Task)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -44,7 +44,9 @@ func (g *Goroutines) Light(ctx context.Context, f func(*Task)) error {
 	if g.heavy != nil {
 		t.heavy = g.bounded
 	}
-	f(t)
+	for _, f := range steps {
+		f(t)
+	}
 	return nil
 }
 

@@ -34,8 +34,8 @@ type Loop struct {
 
 // callback is a handler on its way to the loop.
 type callback struct {
-	f     func()
-	state atomic.Int32 // waiting, then running or dropped
+	steps []func(*Task) // that are left
+	state atomic.Int32  // waiting, then running or dropped
 	done  chan struct{}
 }
 
@@ -70,17 +70,30 @@ func (l *Loop) run() {
 			}
 			began := time.Now()
 			l.around(func(tick func()) {
-				for _, c := range turn {
-					if c.state.CompareAndSwap(waiting, running) {
-						c.f()
-						close(c.done)
+				for i, c := range turn {
+					if i > 0 {
 						tick()
+					}
+					if c.state.Load() == running || c.state.CompareAndSwap(waiting, running) {
+						c.steps[0](&Task{})
+						l.next(c)
 					}
 				}
 			})
 			l.count(time.Since(began))
 		}
 	}
+}
+
+// next puts what is left of a callback among those of the next turn.
+func (l *Loop) next(c *callback) {
+	if c.steps = c.steps[1:]; len(c.steps) == 0 {
+		close(c.done)
+		return
+	}
+	l.mu.Lock()
+	l.ready = append(l.ready, c)
+	l.mu.Unlock()
 }
 
 func (l *Loop) count(d time.Duration) {
@@ -101,9 +114,9 @@ func (l *Loop) Turns() Turns {
 	return l.turns
 }
 
-// do runs f as a callback of the loop.
-func (l *Loop) do(ctx context.Context, f func()) error {
-	c := &callback{f: f, done: make(chan struct{})}
+// Light runs each step on the loop.
+func (l *Loop) Light(ctx context.Context, steps ...func(*Task)) error {
+	c := &callback{steps: steps, done: make(chan struct{})}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -129,11 +142,6 @@ func (l *Loop) token() {
 	case l.wake <- struct{}{}:
 	default:
 	}
-}
-
-// Light runs f on the loop.
-func (l *Loop) Light(ctx context.Context, f func(*Task)) error {
-	return l.do(ctx, func() { f(&Task{}) })
 }
 
 // Handle runs f on the loop, with all that it waits for.

@@ -38,8 +38,10 @@ func NewOffload(threads int) *Offload {
 	return o
 }
 
-// Light runs f on the loop, which holds the lock for a turn.
-func (o *Offload) Light(ctx context.Context, f func(*Task)) error { return o.loop.Light(ctx, f) }
+// Light runs each step on the loop, which holds the lock for a turn.
+func (o *Offload) Light(ctx context.Context, steps ...func(*Task)) error {
+	return o.loop.Light(ctx, steps...)
+}
 
 // Handle runs f on a thread once one is free. It holds the lock wherever it
 // doesn't wait.
