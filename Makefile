@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore rename clean
+.PHONY: help build demo reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ demo: build ## run the models and the fakes of all cases, and one real file; wri
 	$(BIN)/latlab run --kind bubble --judged --blocks 6 --budget 15s --seed 1 --out $(DEMO)
 	$(BIN)/latlab run rawblock/putmany --rig channels,file --available --cross strategy --blocks 7 --out $(DEMO)
 	$(BIN)/latlab report $(DEMO)
+
+reference: ## run all models and write experiments/reference anew: after a model was meant to change
+	cd experiments && $(GO) test -count=1 -timeout 30m ./reference -args -update
 
 report: build ## one HTML file of ./results, which opens offline: report.html
 	$(BIN)/latlab report

@@ -66,7 +66,7 @@ the claim rests on what the rigs assume.`,
 			return claims.WriteText(e.out, entries)
 		},
 	}
-	cmd.Flags().StringSliceVar(&from, "from", []string{"results"}, "folders with result files")
+	cmd.Flags().StringSliceVar(&from, "from", []string{"results", "experiments/reference"}, "folders with result files; the models' committed ones are in a clone")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a Markdown table")
 	return cmd
