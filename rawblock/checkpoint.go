@@ -120,7 +120,8 @@ func parseCheckpoint(src []byte, b superblock) (checkpoint, error) {
 
 // Sync writes a checkpoint. When it has returned nil, whatever the mode: keys
 // whose put had returned before it was called survive a crash, and keys whose
-// Delete had returned stay away. It costs two flushes, and 32 bytes a key. Calls
+// Delete had returned stay away. It costs two flushes, a third where a crash left
+// half a checkpoint, and 32 bytes a key. Calls
 // that overlap go one after the other; puts and gets go on meanwhile.
 func (s *Store) Sync(ctx context.Context) error {
 	if err := s.begin(); err != nil {
@@ -144,6 +145,9 @@ func (s *Store) sync(ctx context.Context) error {
 	if err := s.flush(ctx); err != nil {
 		return err
 	}
+	if err := s.discard(ctx, int(c.sequence%2)); err != nil {
+		return fmt.Errorf("discard half a checkpoint: %w; the one before is whole", err)
+	}
 	if err := s.writeCheckpoint(ctx, c); err != nil {
 		return fmt.Errorf("write checkpoint %d: %w; the one before is whole", c.sequence, err)
 	}
@@ -151,6 +155,31 @@ func (s *Store) sync(ctx context.Context) error {
 		return err
 	}
 	s.sequence, s.synced = c.sequence, changes
+	return nil
+}
+
+// discard makes durable that a container holds nothing, if Open found half a
+// checkpoint there. Else a crash could leave its head with the rest of the next
+// one, which may be just the rest that it lacked: a checkpoint from before Open
+// would be whole, and what it doesn't list would be taken for deleted. The caller
+// holds syncing.
+func (s *Store) discard(ctx context.Context, container int) error {
+	if !s.rejected[container] {
+		return nil
+	}
+	nothing, err := s.arena.get(alignUp(checkpointHead, s.geo.block))
+	if err != nil {
+		return err
+	}
+	defer s.arena.put(nothing)
+	clear(nothing)
+	if err := s.dev.Write(ctx, IO{Off: s.geo.containerAt(container), Buf: nothing}); err != nil {
+		return err
+	}
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	s.rejected[container] = false
 	return nil
 }
 

@@ -109,6 +109,7 @@ func (s *Store) newestCheckpoint(b superblock) (checkpoint, error) {
 			return newest, err
 		case written:
 			s.recovery.Rejected++
+			s.rejected[i] = true
 		}
 	}
 	s.recovery.Sequence = newest.sequence

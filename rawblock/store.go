@@ -126,6 +126,7 @@ type Store struct {
 	syncing  sync.Mutex // held by Sync; guards what follows. Taken before mu
 	sequence uint64     // of the last checkpoint
 	synced   uint64     // changes that it covers
+	rejected [2]bool    // containers that hold half a checkpoint from before Open
 
 	mu       sync.Mutex // guards what follows
 	closed   bool

@@ -125,6 +125,70 @@ func TestTornCheckpoint(t *testing.T) {
 	t.Logf("%d states, %d with a torn checkpoint", states, torn)
 }
 
+// Half a checkpoint that a crash left is never made whole by the rest of the next
+// one: the two lists are alike from some block on, and the old one lacks a key
+// that came back.
+func TestHalfACheckpointStaysHalf(t *testing.T) {
+	const n = 40 // entries, in three blocks
+	o := rawblock.Options{Payload: 400, Layout: rawblock.Aligned, Strategy: rawblock.Batch, Durability: rawblock.Flushed, Placement: rawblock.Contiguous}
+	open := func(image []byte) (*crash.Recorder, *rawblock.Store) {
+		rec, err := crash.NewRecorder(image, block, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := rawblock.Open(t.Context(), rec, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec, s
+	}
+	do := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, s := open(formatted(t, n, o))
+	ks, objects := batchOf(0, n, rand.New(rand.NewPCG(1, 3)))
+	for i := range objects {
+		objects[i] = objects[i][:min(len(objects[i]), 400)]
+	}
+	_, err := s.PutMany(t.Context(), ks, objects)
+	do(err, s.Sync(t.Context()), s.Delete(ks[0]))
+	first := rec.Len()
+	do(s.Sync(t.Context()))
+	halves := 0
+	for at := first; at <= rec.Len(); at++ {
+		for x := range rec.After(at).All(1<<10, 0) {
+			again, s := open(x.Image)
+			if s.Recovery().Rejected == 0 {
+				do(s.Close())
+				continue
+			}
+			halves++
+			if !s.Has(ks[0]) {
+				t.Fatal("the deleted key isn't back, although its checkpoint isn't whole")
+			}
+			do(s.Delete(ks[1]), s.Sync(t.Context()))
+			for to := range again.Len() + 1 {
+				for y := range again.After(to).All(1<<10, 0) {
+					_, s := open(y.Image)
+					if got, err := s.Get(t.Context(), ks[0], nil); err != nil || !bytes.Equal(got, objects[0]) {
+						t.Fatalf("after %d events: the key that came back is gone: %v\n%s", to, err, again.History())
+					}
+					do(s.Close())
+				}
+			}
+			do(s.Close())
+		}
+	}
+	do(s.Close())
+	if halves == 0 {
+		t.Error("no crash left half a checkpoint")
+	}
+	t.Logf("%d times half a checkpoint", halves)
+}
+
 // A program that dies leaves keys in the device's cache. Open finds them, and the
 // next Sync makes them durable even though the program changed nothing.
 func TestSyncAfterAKilledProgram(t *testing.T) {
