@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/quick"
@@ -185,6 +186,10 @@ func TestProvenanceFollowsFromRigAndLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	experiment := experiment
+	exact := func(context.Context, lab.Arm) (string, error) { return "exact", nil }
+	experiment.Rigs = append(slices.Clone(experiment.Rigs),
+		lab.Bubble("bubble", []string{"a fake"}, open), lab.Emulated("fake", []string{"a fake"}, exact, open))
 	for _, test := range []struct {
 		rig, lock string
 		want      lab.Provenance
@@ -193,9 +198,14 @@ func TestProvenanceFollowsFromRigAndLevels(t *testing.T) {
 		{"disk", "none", lab.Measured, ""},
 		{"disk", "interpreter", lab.Modelled, "lock=interpreter simulates an interpreter lock"},
 		{"model", "none", lab.Modelled, "constant service"},
+		{"bubble", "none", lab.Modelled, "a fake"},
+		{"fake", "none", lab.Modelled, "a fake"},
 		{"model", "interpreter", lab.Modelled, "constant service; lock=interpreter simulates an interpreter lock"},
 	} {
-		r := rig(t, test.rig)
+		r, err := experiment.Rig(test.rig)
+		if err != nil {
+			t.Fatal(err)
+		}
 		arms, err := experiment.Arms(r, lab.Selection{Set: map[string][]string{"lock": {test.lock}}})
 		if err != nil {
 			t.Fatal(err)
