@@ -75,17 +75,11 @@ func Text(set runner.Set) ([]byte, error) {
 
 // bare cuts the number of processors off the names of benchmarks.
 func bare(text []byte) []byte {
-	n := runtime.GOMAXPROCS(0)
-	if n == 1 {
-		return text
-	}
-	suffix := fmt.Sprintf("-%d", n)
+	suffix := fmt.Sprintf("-%d", runtime.GOMAXPROCS(0))
 	var out bytes.Buffer
 	for line := range bytes.Lines(text) {
-		name, rest, ok := bytes.Cut(line, []byte(" "))
-		if ok && bytes.HasPrefix(line, []byte("Benchmark")) {
-			name = bytes.TrimSuffix(name, []byte(suffix))
-			line = append(append(append([]byte{}, name...), ' '), rest...)
+		if name, rest, ok := bytes.Cut(line, []byte("\t")); ok && bytes.HasPrefix(line, []byte("Benchmark")) {
+			line = bytes.Join([][]byte{bytes.TrimSuffix(name, []byte(suffix)), rest}, []byte("\t"))
 		}
 		out.Write(line)
 	}
