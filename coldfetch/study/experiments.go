@@ -170,7 +170,7 @@ var PlannedFixes = lab.Experiment{
 		onModel(fixOutcomes, crowdSetup),
 		inBubble("bubble", []string{"off the loop there is still an interpreter lock"}, func(a lab.Arm) scene {
 			return scene{setting: settingOf(a), profile: profileOf(storeProfile.Of(a)), cores: oneCore.Of(a), charge: published, load: crowdLoad(crowd.Of(a)), units: fixOutcomes}
-		}, storeProfile),
+		}, storeProfile, coldfetch.FlightToggle),
 	},
 }
 
