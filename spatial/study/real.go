@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"latlab.example/common/lab"
 	"latlab.example/spatial"
 )
@@ -27,7 +25,7 @@ func probe(ctx context.Context) error {
 	if dsn == "" {
 		return missing("no PostGIS is named", start)
 	}
-	cfg, err := pgxpool.ParseConfig(dsn)
+	cfg, err := spatial.ParsePool(dsn)
 	if err != nil {
 		return missing(fmt.Sprintf("%s: %v", DSNVariable, err), start)
 	}
@@ -62,7 +60,7 @@ func openReal(ctx context.Context, a lab.Arm) (lab.Subject, error) {
 }
 
 func realTarget() (target, error) {
-	cfg, err := pgxpool.ParseConfig(os.Getenv(DSNVariable))
+	cfg, err := spatial.ParsePool(os.Getenv(DSNVariable))
 	if err != nil {
 		return target{}, fmt.Errorf("%s: %w", DSNVariable, err)
 	}

@@ -95,6 +95,15 @@ func inBubble(t *testing.T, a lab.Arm, p lab.Plan) (out run, r *running) {
 	return out, r
 }
 
+// slowly skips a test of figures under the race detector, which takes ten times as
+// long: TestExperiments runs the same code.
+func slowly(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector changes no figure in virtual time")
+	}
+}
+
 func mean(out run) float64 {
 	all := out.Response
 	all.Merge(out.Failed)
@@ -105,6 +114,7 @@ func mean(out run) float64 {
 // is no CPU, think time 1.5 s, 210 users. The model knows the arm's settings and
 // one unloaded request, and nothing of the run.
 func TestPoolCliff(t *testing.T) {
+	slowly(t)
 	alone, _ := inBubble(t, arm(t, PoolSize, map[string]string{"users": "1"}), lab.Plan{Seed: 1, N: 100})
 	hold := mean(alone)
 	for _, pool := range []int{10, 15, 30} {
@@ -123,6 +133,7 @@ func TestPoolCliff(t *testing.T) {
 // What the stage pool_acquire adds up to is what the pool itself says that its
 // users waited.
 func TestAcquireStageIsThePools(t *testing.T) {
+	slowly(t)
 	for _, pool := range []string{"5", "10", "12"} {
 		out, _ := inBubble(t, arm(t, PoolSize, map[string]string{"pool": pool}), lab.Plan{Seed: 2})
 		stage := out.stages.Stages[spatial.PoolAcquire].Dist
@@ -138,6 +149,7 @@ func TestAcquireStageIsThePools(t *testing.T) {
 // A serial sink of 40 ms a request gives the study's first row its throughput
 // and mean, whatever the pool, and not its share of slow requests.
 func TestSerialSinkIsNoPool(t *testing.T) {
+	slowly(t)
 	var means []float64
 	for _, pool := range []string{"10", "15"} {
 		out, _ := inBubble(t, arm(t, RowLog, map[string]string{"pool": pool, "users": "75"}), lab.Plan{Seed: 3})
@@ -163,6 +175,7 @@ func TestSerialSinkIsNoPool(t *testing.T) {
 // The same load, settings and seed give one state or the other, by what was
 // before: two connections a request are metastable.
 func TestNestedIsMetastable(t *testing.T) {
+	slowly(t)
 	levels := map[string]string{"nested": "true"}
 	up, _ := inBubble(t, arm(t, Hysteresis, levels), lab.Plan{Seed: 4})
 	levels["approach"] = "down"
