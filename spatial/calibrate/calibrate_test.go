@@ -70,6 +70,9 @@ func TestFitRefusesWhatItCanNot(t *testing.T) {
 // On a fake server in virtual time the fit finds its cores, and the model predicts
 // pools under, at and over their knees, of which the curve knew nothing.
 func TestPredictsTheFake(t *testing.T) {
+	if raceDetector {
+		t.Skip("takes minutes under the race detector, which has the pool and the fake in their own tests")
+	}
 	const cores = 2
 	var c Calibration
 	var rows []Residual
