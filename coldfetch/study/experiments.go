@@ -2,36 +2,16 @@ package study
 
 import (
 	"slices"
-	"time"
 
 	"latlab.example/coldfetch"
-	"latlab.example/coldfetch/app"
-	"latlab.example/coldfetch/pull"
-	"latlab.example/coldfetch/seed"
-	"latlab.example/coldfetch/store"
-	"latlab.example/common/child"
 	"latlab.example/common/lab"
 )
-
-// Experiments are what this case offers.
-var Experiments = []lab.Experiment{Cores, ColdPull, LoopBlocking, StageShares, Neighbour, QuotaOrPin, Herd, StoreLatency, PlannedFixes, Ladder}
 
 const ladderNote = "an operation is an answer to one of six documents, drawn at random; its time is the mean response time of so many users, and not their throughput"
 
 var crowdOutcomes = []lab.Unit{perSec, p95, healthP95, healthMax, healthOwn, lagEvents, lagMax, lagSum, transfer, timeouts, misses}
 
 var wallOutcomes = slices.Concat(crowdOutcomes, []lab.Unit{spawnLag, schedP95, timerP95, cpuShare})
-
-// onProcesses are the rigs whose service is a process of its own.
-func onProcesses(units []lab.Unit, limits func(lab.Arm) child.Limits) []lab.Rig {
-	return []lab.Rig{
-		lab.Emulated("loopback", emulatedAssumptions, noWaits, onWall(openFakeDepot, units, limits)).Requires(twoCores),
-		lab.Real("s3", twoCoresAndStore(store.Probe), onWall(openRealDepot, units, limits)),
-	}
-}
-
-// ladderLimits are those of arms with a number of cores.
-func ladderLimits(a lab.Arm) child.Limits { return onCores(oneCore.Of(a), procs.Of(a)) }
 
 // Cores is the study's first question.
 var Cores = lab.Experiment{
@@ -43,7 +23,7 @@ var Cores = lab.Experiment{
 	Outcomes: wallOutcomes,
 	Rule:     lab.Better(perSec, 0.10).NoEffectUnder(0.05),
 	Stages:   coldfetch.Stages,
-	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, onProcesses(wallOutcomes, ladderLimits)...),
+	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, ladderRigs()...),
 }
 
 // alone is a neighbour first, and then none.
@@ -59,19 +39,7 @@ var Neighbour = lab.Experiment{
 	Outcomes: wallOutcomes,
 	Rule:     lab.Better(perSec, 0.10).NoEffectUnder(0.05),
 	Stages:   coldfetch.Stages,
-	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, onProcesses(wallOutcomes, ladderLimits)...),
-}
-
-// QuotaOrPin compares two ways to give a service one core.
-var QuotaOrPin = lab.Experiment{
-	Name:     "coldfetch/quota-vs-pin",
-	Question: "Is a quota of one core the same as one core?",
-	Note:     ladderNote,
-	Factors:  []lab.Factor{share, coldfetch.ModeToggle, concurrency},
-	Outcomes: wallOutcomes,
-	Rule:     lab.Better(timerP95, 0.10).NoEffectUnder(0.05),
-	Stages:   coldfetch.Stages,
-	Rigs:     onProcesses(wallOutcomes, byShare),
+	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, ladderRigs()...),
 }
 
 // LoopBlocking asks who waits for whom.
@@ -84,12 +52,7 @@ var LoopBlocking = lab.Experiment{
 	Outcomes: wallOutcomes,
 	Rule:     lab.Better(healthP95, 0.50).NoEffectUnder(0.10),
 	Stages:   coldfetch.Stages,
-	Rigs: append([]lab.Rig{
-		onModel(wallOutcomes, crowdSetup),
-		inBubble("bubble", nil, func(a lab.Arm) scene {
-			return scene{setting: settingOf(a), cores: oneCore.Of(a), charge: published, load: crowdLoad(crowd.Of(a)), units: crowdOutcomes}
-		}),
-	}, onProcesses(wallOutcomes, ladderLimits)...),
+	Rigs:     append([]lab.Rig{onModel(wallOutcomes, crowdSetup)}, loopRigs()...),
 }
 
 var herdOutcomes = []lab.Unit{gets, builds, p95}
@@ -104,17 +67,7 @@ var Herd = lab.Experiment{
 	Outcomes: herdOutcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05).Also(gets, lab.Down),
 	Stages:   coldfetch.Stages,
-	Rigs: []lab.Rig{
-		onModel(herdOutcomes, herdSetup, far),
-		inBubble("bubble", nil, func(a lab.Arm) scene {
-			return scene{
-				setting: modeOf(settingOf(a), handlers.Of(a)), profile: profileOf(far.Of(a)), cores: cores.Of(a), charge: published, units: herdOutcomes,
-				load: func(t *lab.Trial) workload {
-					return workload{users: 50, perUser: 1, paths: app.Paths()[:1], spread: 4_987_654 * time.Nanosecond, seed: t.Seed}
-				},
-			}
-		}, far),
-	},
+	Rigs:     append([]lab.Rig{onModel(herdOutcomes, herdSetup, far)}, herdRigs()...),
 }
 
 // handlers are the modes, goroutines first: on a loop callers can't come together.
@@ -138,21 +91,7 @@ var StoreLatency = lab.Experiment{
 	Outcomes: slowOutcomes,
 	Rule:     lab.Better(healthMax, 0.50).NoEffectUnder(0.10),
 	Stages:   coldfetch.Stages,
-	Rigs: []lab.Rig{
-		onModel(slowOutcomes, slowSetup, far),
-		inBubble("bubble", []string{"in this experiment nothing costs processor time"}, func(a lab.Arm) scene {
-			s := settingOf(a)
-			s.Cache = len(seed.Documents())
-			return scene{
-				setting: s, profile: profileOf(far.Of(a)), cores: 2, charge: free, units: slowOutcomes,
-				load: func(t *lab.Trial) workload {
-					w := crowdLoad(20)(t)
-					w.spread, w.health, w.list = 98_765_432*time.Nanosecond, 50, 0
-					return w
-				},
-			}
-		}, far),
-	},
+	Rigs:     append([]lab.Rig{onModel(slowOutcomes, slowSetup, far)}, slowRigs()...),
 }
 
 var fixOutcomes = append(slices.Clone(crowdOutcomes), bytesOut)
@@ -166,62 +105,5 @@ var PlannedFixes = lab.Experiment{
 	Outcomes: fixOutcomes,
 	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
 	Stages:   coldfetch.Stages,
-	Rigs: []lab.Rig{
-		onModel(fixOutcomes, crowdSetup),
-		inBubble("bubble", []string{"off the loop there is still an interpreter lock"}, func(a lab.Arm) scene {
-			return scene{setting: settingOf(a), profile: profileOf(storeProfile.Of(a)), cores: oneCore.Of(a), charge: published, load: crowdLoad(crowd.Of(a)), units: fixOutcomes}
-		}, storeProfile, coldfetch.FlightToggle),
-	},
-}
-
-// What is located.
-const (
-	large = "large" // 15 MB, cold
-	small = "small" // 60 KB, cold
-	hit   = "hit"   // there already
-)
-
-var located = lab.NewFactor("document", large, small, hit)
-
-// ColdPull is locate, alone.
-var ColdPull = lab.Experiment{
-	Name:     "coldfetch/cold-pull",
-	Question: "What does the first touch of a document cost?",
-	Note:     "published, on loopback: 19 to 20 ms for 15 MB, 1.7 to 3.3 ms under 100 KB, 0.3 ms for a file that is there. With the store on loopback that is a shape, not a size",
-	Factors:  []lab.Factor{located, pull.SyncToggle},
-	Outcomes: nil,
-	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
-	Stages:   pull.Stages,
-	Rigs: []lab.Rig{
-		lab.Bubble("away", []string{
-			"only the way to the store takes time: files, checksums and signatures take none",
-			"the store's first byte and bandwidth are those of its profile, which is assumed: a size under that assumption, not a measured one",
-		}, openAway).With(afar),
-		lab.Emulated("loopback", []string{"shape, not size: the object store is a fake in this process, in memory, on loopback"}, noWaits, onDisk(openFakeDepot)),
-		lab.Real("s3", store.Probe, onDisk(openRealDepot)),
-	},
-}
-
-var (
-	answered   = lab.NewFactor("path", "miss", "hit", "cold")
-	document   = lab.NewFactor("document", small, large)
-	buildPart  = lab.Unit{Name: "build-percent", Better: lab.Down}
-	jsonPart   = lab.Unit{Name: "json-percent", Better: lab.Down}
-	locatePart = lab.Unit{Name: "locate-percent", Better: lab.Down}
-	shareUnits = []lab.Unit{buildPart, jsonPart, locatePart}
-)
-
-// StageShares asks where an answer's time goes, one at a time.
-var StageShares = lab.Experiment{
-	Name:     "coldfetch/stages",
-	Question: "Where does the time of a miss go, of a hit, and of a cold document?",
-	Note:     "published: a miss is 93 % build (802 ms), a hit 89 % JSON (20 ms)",
-	Factors:  []lab.Factor{answered, document, coldfetch.ProfileToggle, coldfetch.GzipToggle, coldfetch.ModeToggle, pull.SyncToggle},
-	Outcomes: shareUnits,
-	Rule:     lab.Faster(0.10).NoEffectUnder(0.05),
-	Stages:   coldfetch.Stages,
-	Rigs: []lab.Rig{
-		lab.Emulated("loopback", emulatedAssumptions[0:1:1], noWaits, oneByOne(openFakeDepot)),
-		lab.Real("s3", store.Probe, oneByOne(openRealDepot)),
-	},
+	Rigs:     append([]lab.Rig{onModel(fixOutcomes, crowdSetup)}, fixRigs()...),
 }

@@ -1,10 +1,7 @@
 package study
 
 import (
-	"fmt"
-
 	"latlab.example/coldfetch"
-	"latlab.example/coldfetch/fake"
 	"latlab.example/coldfetch/pull"
 	"latlab.example/common/lab"
 )
@@ -114,14 +111,6 @@ func settingOf(a lab.Arm) setting {
 		s.Profile = coldfetch.Lean
 	}
 	return s
-}
-
-func profileOf(name string) fake.Profile {
-	p, err := fake.ProfileNamed(name)
-	if err != nil {
-		panic(fmt.Sprintf("coldfetch/study: %v", err)) // the levels above are its names
-	}
-	return p
 }
 
 // rounds is how many requests each of so many users makes in a trial that was
