@@ -12,8 +12,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"latlab.example/common/emu"
 	"latlab.example/common/metrics"
 	"latlab.example/spatial"
@@ -33,7 +31,7 @@ func Serve(ctx context.Context, out io.Writer, args ...string) (err error) {
 	flags := flag.NewFlagSet("app spatial", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error says what is wrong
 	addr := flags.String("addr", "127.0.0.1:0", "address to listen at; port 0 takes a free one")
-	dsn := flags.String("dsn", os.Getenv(DSNVariable), "the database, by default "+DSNVariable+"; what latlab fake postgis prints will do")
+	dsn := flags.String("dsn", "", "the database, by default what "+DSNVariable+" says; what latlab fake postgis prints will do")
 	flags.IntVar(&o.PoolSize, "pool", spatial.PoolToggle.Baseline(), "most connections to the database")
 	flags.StringVar((*string)(&o.Search), "search", "", "radius, sorted, nearest, geometry-box or geometry-cast (default radius)")
 	flags.StringVar((*string)(&o.Acquire), "acquire", "", "park or spin (default park)")
@@ -55,9 +53,12 @@ func Serve(ctx context.Context, out io.Writer, args ...string) (err error) {
 		return fmt.Errorf("takes flags, no argument %q; %w", flags.Arg(0), ErrUsage)
 	}
 	if *dsn == "" {
+		*dsn = os.Getenv(DSNVariable) // no default of the flag: its help would show it
+	}
+	if *dsn == "" {
 		return fmt.Errorf("no database is named: give -dsn, or set %s; %w", DSNVariable, ErrUsage)
 	}
-	if o.Pool, err = pgxpool.ParseConfig(*dsn); err != nil {
+	if o.Pool, err = spatial.ParsePool(*dsn); err != nil {
 		return fmt.Errorf("%w; %w", err, ErrUsage)
 	}
 	to, closeSink, err := openSink(*sink, *line)

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	var s setting
 	flags := flag.NewFlagSet("pgbenchcompare", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	flags.StringVar(&s.dsn, "dsn", os.Getenv(study.DSNVariable), "a PostGIS with the data (default "+study.DSNVariable+")")
+	flags.StringVar(&s.dsn, "dsn", "", "a PostGIS with the data, by default what "+study.DSNVariable+" says")
 	flags.IntVar(&s.clients, "clients", 8, "connections, each of which asks again as soon as it is answered")
 	flags.DurationVar(&s.span, "time", 3*time.Second, "length of a measurement, in whole seconds")
 	rounds := flags.Int("rounds", 7, "measurements with each program, 5 at least")
@@ -63,6 +63,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if *rounds < 5 || s.span < time.Second || s.span%time.Second != 0 || s.clients < 1 || flags.NArg() > 0 {
 		fmt.Fprintln(errs, "pgbenchcompare: at least 5 rounds of whole seconds, and no other argument")
 		return errUsage
+	}
+	if s.dsn == "" {
+		s.dsn = os.Getenv(study.DSNVariable) // no default of the flag: its help would show it
 	}
 	if s.dsn == "" {
 		fmt.Fprintf(errs, "pgbenchcompare: no PostGIS is named; run `make postgis` and set %s to the DSN that it prints\n", study.DSNVariable)

@@ -25,7 +25,7 @@ const generic = "plan_cache_mode=force_generic_plan"
 
 // question is a search of 5 km around the study's fixed place.
 func question(ctx context.Context, dsn string) (q spatial.Query, err error) {
-	cfg, err := pgxpool.ParseConfig(dsn)
+	cfg, err := spatial.ParsePool(dsn)
 	if err != nil {
 		return q, err
 	}
@@ -50,7 +50,7 @@ const warm = 500 * time.Millisecond
 // ours is the rate of the load generator with pgx. As pgbench does, it takes the
 // rows from the network and looks into none.
 func ours(ctx context.Context, s setting, q spatial.Query) (perSec float64, err error) {
-	cfg, err := pgxpool.ParseConfig(s.dsn)
+	cfg, err := spatial.ParsePool(s.dsn)
 	if err != nil {
 		return 0, err
 	}
@@ -112,8 +112,13 @@ func pgbench(ctx context.Context, program string, s setting, q spatial.Query) (p
 	}
 	n := strconv.Itoa(s.clients)
 	cmd := exec.CommandContext(ctx, program, "--no-vacuum", "--protocol=prepared", "--client="+n, "--jobs="+strconv.Itoa(min(s.clients, 2)),
-		"--time="+strconv.Itoa(int(s.span/time.Second)), "--file="+f.Name(), s.dsn)
+		"--time="+strconv.Itoa(int(s.span/time.Second)), "--file="+f.Name(), spatial.WithoutPassword(s.dsn))
 	cmd.Env = append(os.Environ(), "PGOPTIONS=-c "+generic, "LC_ALL=C")
+	if cfg, err := spatial.ParsePool(s.dsn); err != nil {
+		return 0, err
+	} else if cfg.ConnConfig.Password != "" {
+		cmd.Env = append(cmd.Env, "PGPASSWORD="+cfg.ConnConfig.Password)
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

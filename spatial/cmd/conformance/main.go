@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"latlab.example/common/emu"
+	"latlab.example/spatial"
 	"latlab.example/spatial/data"
 	"latlab.example/spatial/fake"
 	"latlab.example/spatial/fake/conformance"
@@ -54,7 +55,11 @@ func run(ctx context.Context, out io.Writer, dsn string) (err error) {
 
 // held is the data that the server has; it loads the study's if it has none.
 func held(ctx context.Context, dsn string) (of data.Config, err error) {
-	c, err := pgx.Connect(ctx, dsn)
+	cfg, err := spatial.ParsePool(dsn)
+	if err != nil {
+		return of, err
+	}
+	c, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
 	if err != nil {
 		return of, err
 	}

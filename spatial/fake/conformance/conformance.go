@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"latlab.example/spatial"
 )
 
 // Target is a server to run the table on.
@@ -29,10 +31,11 @@ type Target struct {
 // At is a target by its connection string.
 func At(name, dsn string, fake bool) Target {
 	return Target{Name: name, Fake: fake, Connect: func(ctx context.Context, change func(*pgx.ConnConfig)) (*pgx.Conn, error) {
-		cfg, err := pgx.ParseConfig(dsn)
+		pool, err := spatial.ParsePool(dsn)
 		if err != nil {
 			return nil, err
 		}
+		cfg := pool.ConnConfig
 		if change != nil {
 			change(cfg)
 		}
