@@ -3,8 +3,6 @@
 package study
 
 import (
-	"time"
-
 	"latlab.example/coldfetch"
 	"latlab.example/coldfetch/pull"
 	"latlab.example/coldfetch/store"
