@@ -89,13 +89,38 @@ func (c Calibration) Write(w io.Writer) error {
 // Read reads what Write wrote. The error wraps ErrCalibration.
 func Read(r io.Reader) (Calibration, error) {
 	var c Calibration
-	if err := json.NewDecoder(r).Decode(&c); err != nil {
+	if err := json.NewDecoder(io.LimitReader(r, maxFile)).Decode(&c); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrCalibration, err)
 	}
 	if c.Schema != Schema || len(c.Fits) == 0 || len(c.CPU) == 0 {
 		return c, fmt.Errorf("%w: schema %d, %d fits, %d costs; this program writes schema %d: calibrate anew", ErrCalibration, c.Schema, len(c.Fits), len(c.CPU), Schema)
 	}
-	return c, nil
+	return c, c.check()
+}
+
+const maxFile = 8 << 20 // bytes; what Write writes is some kilobytes
+
+// check refuses what no calibration gives, since the file may be a stranger's. The
+// error wraps ErrCalibration.
+func (c Calibration) check() error {
+	const long, many = time.Hour, 1 << 16
+	if _, ok := c.Fits[Call]; !ok {
+		return fmt.Errorf("%w: it has no fit of path %s", ErrCalibration, Call)
+	}
+	for path, d := range c.Fits {
+		if min(d.PerWrite, d.Service) < 0 || max(d.PerWrite, d.Service) > long || d.Channels < 1 || d.Channels > many || d.BytesPerSec < 0 {
+			return fmt.Errorf("%w: the fit of path %s can't be: %+v", ErrCalibration, path, d)
+		}
+	}
+	for _, x := range c.CPU {
+		if x.Payload < 0 || min(x.Key, x.Dispatch) < 0 || max(x.Key, x.Dispatch) > long {
+			return fmt.Errorf("%w: the costs can't be: %+v", ErrCalibration, x)
+		}
+	}
+	if c.Host.GOMAXPROCS > many {
+		return fmt.Errorf("%w: %d processors", ErrCalibration, c.Host.GOMAXPROCS)
+	}
+	return nil
 }
 
 // For says whether the calibration is of that host and disk. The error wraps
