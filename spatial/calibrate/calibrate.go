@@ -56,14 +56,20 @@ func (c Calibration) Write(w io.Writer) error {
 // Read reads what Write wrote. The error wraps ErrCalibration.
 func Read(r io.Reader) (Calibration, error) {
 	var c Calibration
-	if err := json.NewDecoder(r).Decode(&c); err != nil {
+	if err := json.NewDecoder(io.LimitReader(r, maxFile)).Decode(&c); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrCalibration, err)
 	}
 	if c.Schema != Schema || c.Fit.Work <= 0 || c.Fit.Cores < 1 || c.Fit.Spread < 1 {
 		return c, fmt.Errorf("%w: schema %d, %v of work on %d cores; this program writes schema %d: calibrate anew", ErrCalibration, c.Schema, c.Fit.Work, c.Fit.Cores, Schema)
 	}
+	// What no calibration gives, since the file may be a stranger's.
+	if c.Fit.Work > time.Hour || c.Fit.Wait < 0 || c.Fit.Wait > time.Hour || c.Fit.Cores > 1<<16 || c.Fit.Spread > 1000 {
+		return c, fmt.Errorf("%w: the fit can't be: %+v", ErrCalibration, c.Fit)
+	}
 	return c, nil
 }
+
+const maxFile = 8 << 20 // bytes; what Write writes is some kilobytes
 
 // For says whether the calibration is of that host. The error wraps ErrCalibration
 // and names both.
