@@ -55,14 +55,23 @@ func (c Calibration) Write(w io.Writer) error {
 // Read reads what Write wrote. The error wraps ErrCalibration.
 func Read(r io.Reader) (Calibration, error) {
 	var c Calibration
-	if err := json.NewDecoder(r).Decode(&c); err != nil {
+	if err := json.NewDecoder(io.LimitReader(r, maxFile)).Decode(&c); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrCalibration, err)
 	}
 	if c.Schema != Schema || c.Answers.Build <= 0 || c.Answers.Spread < 1 || c.Way.First <= 0 {
 		return c, fmt.Errorf("%w: schema %d, a build of %v, a pull of %v; this program writes schema %d: calibrate anew", ErrCalibration, c.Schema, c.Answers.Build, c.Way.First, Schema)
 	}
+	// What no calibration gives, since the file may be a stranger's.
+	const long = time.Hour
+	a := c.Answers
+	if min(a.JSON, a.Locate, a.Rest) < 0 || max(a.Build, a.JSON, a.Locate, a.Rest, c.Way.First) > long || a.Spread > 1000 ||
+		c.Way.BytesPerSec < 0 || c.Host.GOMAXPROCS > 1<<16 {
+		return c, fmt.Errorf("%w: these can't be: %+v, %+v, %d processors", ErrCalibration, a, c.Way, c.Host.GOMAXPROCS)
+	}
 	return c, nil
 }
+
+const maxFile = 8 << 20 // bytes; what Write writes is some kilobytes
 
 // For says whether the calibration is of that host and disk. The error wraps
 // ErrCalibration and names both.
