@@ -59,6 +59,6 @@ var rawblock = Lesson{
 }
 
 // All are the lessons, in the order of the cases.
-var All = []Lesson{aerospike, rawblock}
+var All = []Lesson{aerospike, coldfetch, rawblock, spatial}
 
 var requestRate = lab.Unit{Name: "requests/s", Better: lab.Up}

@@ -44,7 +44,8 @@ type measure struct {
 func (m measure) number(v float64) string { return fmt.Sprintf(m.format, v*m.scale) }
 
 // measureOf chooses for a figure of the unit what leaves few digits before the
-// point. Units of bytes are told by their names: dev-write-bytes, B/op.
+// point. Units of bytes and of nanoseconds are told by their names: dev-write-bytes,
+// B/op, p95-ns/op, health-max-ns.
 func measureOf(u lab.Unit, v float64) measure {
 	name, _, _ := strings.Cut(u.Name, "/")
 	switch {
@@ -52,6 +53,10 @@ func measureOf(u lab.Unit, v float64) measure {
 		return seconds(v)
 	case name == "B" || strings.HasSuffix(name, "bytes"):
 		return byteSize(v)
+	case name == "ns" || strings.HasSuffix(name, "-ns"):
+		m := seconds(v / 1e9)
+		m.scale /= 1e9
+		return m
 	}
 	return measure{1, "", "%.4g"}
 }

@@ -12,10 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	coldfit "latlab.example/coldfetch/calibrate"
+	coldfetch "latlab.example/coldfetch/study"
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
 	"latlab.example/rawblock/calibrate"
 	rawblock "latlab.example/rawblock/study"
+	spatialfit "latlab.example/spatial/calibrate"
+	spatial "latlab.example/spatial/study"
 )
 
 // calibrator fits a case's model to this host.
@@ -28,6 +32,41 @@ type calibrator struct {
 }
 
 var calibrators = []calibrator{
+	{
+		name: "coldfetch", experiment: coldfetch.LoopBlocking.Name,
+		run: func(ctx context.Context, w io.Writer) error {
+			c, err := coldfetch.Calibrate(ctx)
+			if err != nil {
+				return err
+			}
+			return c.Write(w)
+		},
+		residuals: func(ctx context.Context, r io.Reader, w io.Writer) error {
+			c, err := coldfit.Read(r)
+			if err != nil {
+				return err
+			}
+			if err := coldfit.WriteFit(w, c); err != nil {
+				return err
+			}
+			rows, err := coldfetch.Residuals(ctx, c)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
+			return coldfit.WriteResiduals(w, rows)
+		},
+		rig: func(r io.Reader, h host.Fingerprint) (lab.Rig, error) {
+			c, err := coldfit.Read(r)
+			if err == nil {
+				err = c.For(h)
+			}
+			if err != nil {
+				return lab.Rig{}, err
+			}
+			return coldfetch.Calibrated(c), nil
+		},
+	},
 	{
 		name: "rawblock", experiment: rawblock.PutMany.Name,
 		run: func(ctx context.Context, w io.Writer) error {
@@ -61,6 +100,41 @@ var calibrators = []calibrator{
 				return lab.Rig{}, err
 			}
 			return rawblock.Calibrated(c), nil
+		},
+	},
+	{
+		name: "spatial", experiment: spatial.PoolSize.Name,
+		run: func(ctx context.Context, w io.Writer) error {
+			c, err := spatial.Calibrate(ctx)
+			if err != nil {
+				return err
+			}
+			return c.Write(w)
+		},
+		residuals: func(ctx context.Context, r io.Reader, w io.Writer) error {
+			c, err := spatialfit.Read(r)
+			if err != nil {
+				return err
+			}
+			if err := spatialfit.WriteCurve(w, c.Curve, c.Fit); err != nil {
+				return err
+			}
+			rows, err := spatial.Residuals(ctx, c)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
+			return spatialfit.WriteResiduals(w, rows)
+		},
+		rig: func(r io.Reader, h host.Fingerprint) (lab.Rig, error) {
+			c, err := spatialfit.Read(r)
+			if err == nil {
+				err = c.For(h)
+			}
+			if err != nil {
+				return lab.Rig{}, err
+			}
+			return spatial.Calibrated(c), nil
 		},
 	},
 }

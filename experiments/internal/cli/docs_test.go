@@ -25,21 +25,20 @@ import (
 const root = "../../.."
 
 // pages are the documents whose commands this test runs.
-var pages = append([]string{
-	"README.md", "CONTRIBUTING.md", "experiments/README.md",
-	"rawblock/README.md", "aerospike/README.md", "spatial/README.md", "coldfetch/README.md",
-}, docs()...)
-
-// docs are the pages of docs/.
-func docs() []string {
+func pages(t *testing.T) []string {
+	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(found) == 0 {
-		panic("no pages in docs/")
+		t.Fatalf("no pages in docs/: %v", err)
 	}
-	for i, f := range found {
-		found[i] = "docs/" + filepath.Base(f)
+	all := []string{
+		"README.md", "CONTRIBUTING.md", "experiments/README.md",
+		"rawblock/README.md", "aerospike/README.md", "spatial/README.md", "coldfetch/README.md",
 	}
-	return found
+	for _, f := range found {
+		all = append(all, "docs/"+filepath.Base(f))
+	}
+	return all
 }
 
 func read(t *testing.T, name string) string {
@@ -65,7 +64,7 @@ func fences(page, language string) []string {
 func TestCommandsOfTheDocs(t *testing.T) {
 	makefile := read(t, "Makefile")
 	tried := make(map[string]bool)
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		for _, block := range fences(read(t, page), "sh") {
 			for line := range strings.Lines(block) {
 				line = strings.TrimSpace(line)
@@ -129,7 +128,7 @@ func outside(line string) bool {
 func TestRunsThatTheDocsShow(t *testing.T) {
 	shown := regexp.MustCompile("(?m)(?:^|[ `])(?:\\.bin/)?latlab (run [^`\n#|]*)")
 	lines := make(map[string]string) // and where each stands
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		for _, m := range shown.FindAllStringSubmatch(read(t, page), -1) {
 			if !strings.HasPrefix(m[1], "run mycase/") { // the walk-through's own
 				lines[strings.TrimSpace(m[1])] = page
@@ -227,7 +226,7 @@ const walkThrough = "docs/write-an-experiment.md"
 
 // Every Go program of a page compiles.
 func TestProgramsOfTheDocs(t *testing.T) {
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		if page == walkThrough {
 			continue
 		}
@@ -349,7 +348,7 @@ func TestWalkThrough(t *testing.T) {
 // A link of a page to a file of the repository, or to a heading, leads somewhere.
 func TestLinksOfTheDocs(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			target, heading, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, "://") {
