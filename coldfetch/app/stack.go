@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -162,7 +163,7 @@ func (s *Stack) serve(c Config, part string, h http.Handler) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("listen for the %s: %w", part, err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.open.Add(1)
 		defer s.open.Done()
 		h.ServeHTTP(w, r)

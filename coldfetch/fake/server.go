@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Server is a fake S3 server. It is an http.Handler, but one made by [New] alone
@@ -73,7 +74,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, store: newStore(cfg.Buckets), pacer: newPacer(&cfg)}
 	s.http = &http.Server{
-		Handler: s,
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, &conn{Conn: c})
 		},

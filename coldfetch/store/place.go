@@ -73,6 +73,9 @@ func FromEnv() (a Account, ok bool, err error) {
 	if a.Region == "" {
 		a.Region = "us-east-1"
 	}
+	if strings.Contains(text, "@") { // the rest is a key, and not shown
+		return a, true, fmt.Errorf("store: %s has keys in it; put them into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and leave host:port or a URL", EndpointVariable)
+	}
 	if strings.Contains(text, "://") {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {

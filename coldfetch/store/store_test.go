@@ -171,6 +171,12 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	missing("isn't built")
 	t.Setenv(store.EndpointVariable, "ftp://x")
 	missing("host:port")
+	for _, text := range []string{"http://k:sekret@host/bucket", "k:sekret@host:9000", "https://k:sekret%zz@host"} {
+		t.Setenv(store.EndpointVariable, text)
+		if _, _, err := store.FromEnv(); err == nil || strings.Contains(err.Error(), "sekret") {
+			t.Errorf("%s: %v, want an error that doesn't show the key", text, err)
+		}
+	}
 	t.Setenv(store.EndpointVariable, "host:1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	missing("AWS_SECRET_ACCESS_KEY")
