@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore rename clean
+.PHONY: help build demo reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore bundle pgbench-compare rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -125,11 +125,16 @@ nvme-vm: ## guards and checks on an emulated NVMe drive, 512 and 4096 (needs qem
 fio-compare: ## our engine against fio on the same file, in turns (needs fio)
 	cd rawblock && $(GO) run $(TAGS) ./fiocompare
 
-bench-modelled: ## go test -bench on the fakes; prints provenance: modelled
+bench-modelled: ## go test -bench on the models and fakes of all cases; prints provenance: modelled
 	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkModelled .
+	cd aerospike && $(GO) test -run '^$$' -bench BenchmarkModelled -benchtime 100x .
+	cd spatial && $(GO) test -run '^$$' -bench BenchmarkModelled -benchtime 100x .
+	cd coldfetch && $(GO) test -run '^$$' -bench BenchmarkModelled -benchtime 100x .
 
-bench-measured: ## go test -bench on a real file (LATLAB_DIR names its folder); prints provenance: measured
+bench-measured: ## go test -bench on a real file (LATLAB_DIR names its folder), PostGIS and S3 where they are named; prints provenance: measured
 	cd rawblock && $(GO) test $(TAGS) -run '^$$' -bench BenchmarkMeasured .
+	cd spatial && $(GO) test -run '^$$' -bench BenchmarkMeasured -benchtime 100x .
+	cd coldfetch && $(GO) test -run '^$$' -bench BenchmarkMeasured -benchtime 60x .
 
 peers-list:
 	@echo $(PEERS)
@@ -159,6 +164,17 @@ aa: ## 200 A/A runs of each experiment: how often a difference is called where t
 
 benchstat: ## build benchstat, at the version pinned in tools/: .bin/benchstat old.txt new.txt
 	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ golang.org/x/perf/cmd/benchstat
+
+bundle: demo explore ## all that a class without internet needs: code, dependencies, data, report, models' page; needs Go there
+	rm -rf $(BIN)/bundle && mkdir -p $(BIN)/bundle/latlab
+	git archive HEAD | tar -x -C $(BIN)/bundle/latlab
+	cd $(BIN)/bundle/latlab && $(GO) work vendor
+	cp report.html explore.html $(BIN)/bundle/latlab/
+	tar -czf $(BIN)/latlab-bundle.tar.gz -C $(BIN)/bundle latlab
+	@ls -lh $(BIN)/latlab-bundle.tar.gz
+
+pgbench-compare: ## our load generator against pgbench on the same PostGIS, in turns (needs LATLAB_POSTGIS and pgbench)
+	cd spatial && $(GO) run ./pgbenchcompare
 
 clean: ## remove what was built (results stay)
 	rm -rf $(BIN)
