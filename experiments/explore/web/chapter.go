@@ -59,7 +59,9 @@ func chapter(name string, cases []string, markdown string) (template.HTML, error
 	if err := md.Renderer().Render(&out, source, doc); err != nil {
 		return "", fmt.Errorf("chapter of %s: %w", name, err)
 	}
-	return template.HTML(out.String()), nil // goldmark escapes texts and leaves raw HTML out
+	// Text can't have a tag in it: goldmark escapes it, and leaves raw HTML out.
+	html := strings.ReplaceAll(out.String(), "<pre>", `<pre tabindex="0">`)
+	return template.HTML(html), nil
 }
 
 // target is where a link of a chapter leads on the page, or empty if nowhere.

@@ -143,8 +143,8 @@ var draw = (function () {
 
   // spread draws the distributions of operations' times on one axis, each as steps of
   // equal height at its highest.
-  function spread(sides) {
-    var W = 640, H = 150, L = 8, R = 8, B = 22, CELLS = 56, lo = Infinity, hi = 0;
+  function spread(sides, width) {
+    var W = Math.max(280, Math.min(width || 640, 736)), H = 150, L = 8, R = 8, B = 22, CELLS = 56, lo = Infinity, hi = 0;
     sides.forEach(function (s) {
       s.side.times.quantiles.forEach(function (q) { if (q[1] > 0) lo = Math.min(lo, q[1]); hi = Math.max(hi, q[1]); });
     });

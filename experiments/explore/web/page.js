@@ -373,7 +373,8 @@
     p.glance.replaceChildren(table("figures, modelled", ["setting", "time an operation", "95th percentile", "throughput"], all.map(function (x) {
       var q = x.side.times && x.side.times.quantiles.filter(function (q) { return q[0] === 950; })[0], f = figure(x.side, "p95-ns/op");
       var name = el("span", null, marked(x.id, x.id === "ref" ? x.title + ", the baseline" : x.id === "pin" ? "pinned" : x.title), x.id === "pin" ? el("small", null, x.words) : "");
-      return [name, draw.pretty(figure(x.side, sec).text), f ? plain(f.text) : q ? draw.time(q[1]) : "\u2013", x.side.rate];
+      var time = figure(x.side, sec).text, interval = draw.pretty(time.replace(/^[^\[]*/, ""));
+      return [name, el("span", null, plain(time), interval && el("small", null, interval)), f ? plain(f.text) : q ? draw.time(q[1]) : "\u2013", x.side.rate];
     })));
     if (now.pinned && mine.mid > 0) {
       var was = figure(now.pinned.answer.now, sec).mid;
@@ -425,7 +426,7 @@
     if (!with_.length) return;
     var still = with_.every(function (x) { var q = x.side.times.quantiles; return q[0][1] === q[q.length - 1][1]; });
     p.spreadnote.textContent = still ? "All operations of a setting take the same time: nothing in this model is drawn by chance." : "The share of operations that take so long, each as high as its peak; the line is the median. The axis is logarithmic.";
-    p.spread.replaceChildren(draw.spread(with_) || "");
+    p.spread.replaceChildren(draw.spread(with_, p.spread.clientWidth) || "");
     var cols = [[500, "50"], [900, "90"], [950, "95"], [990, "99"], [999, "99.9"], [1000, "100"]];
     p.percentiles.replaceChildren(table("percentiles of the time of an operation, modelled", ["setting", "operations"].concat(cols.map(function (c) { return c[1] + " %"; })), with_.map(function (x) {
       var q = {};

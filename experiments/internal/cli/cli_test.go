@@ -133,9 +133,9 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
+			"nowhere": nowhere,
 			"result":  result,
 			"wasm":    wasm,
-			"waitfor": waitFor,
 		},
 	})
 }
@@ -190,21 +190,6 @@ func wasm(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: wasm FILE")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("\x00asm\x01\x00\x00\x00"), 0o600))
-}
-
-// waitFor waits until a background command has printed a text: waitfor NAME TEXT.
-func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: waitfor NAME TEXT")
-	}
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(10 * time.Millisecond) {
-		for _, cmd := range ts.BackgroundCmds() {
-			if out, ok := cmd.Stdout.(fmt.Stringer); ok && strings.Contains(out.String(), args[1]) {
-				return
-			}
-		}
-	}
-	ts.Fatalf("%s didn't print %q", args[0], args[1])
 }
 
 func TestDoctorOffLinux(t *testing.T) {

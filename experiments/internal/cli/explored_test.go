@@ -1,18 +1,82 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"latlab.example/common/lab"
 	"latlab.example/experiments/explore"
+	"latlab.example/experiments/internal/toy"
 	"latlab.example/experiments/registry"
 )
+
+// The server prints its address first, answers there, writes no file, and ends in
+// order when it is asked to.
+func TestServe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out, printed := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		var said bytes.Buffer
+		root := newRoot(env{experiments: registry.New([]lab.Experiment{toy.Saving}), out: printed, err: &said})
+		root.SetArgs([]string{"serve"})
+		err := root.ExecuteContext(ctx)
+		if err == nil && said.Len() > 0 {
+			err = fmt.Errorf("stderr has %q", said.String())
+		}
+		ended <- err
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, ok := strings.CutSuffix(line, "/\n")
+	if !ok || !strings.HasPrefix(address, "http://127.0.0.1:") {
+		t.Fatalf("it printed %q; want an address on loopback", line)
+	}
+	get := func(method, path, body string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, method, address+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s: %s, %v", method, path, res.Status, err)
+		}
+		return string(text)
+	}
+	if page := get(http.MethodGet, "/", ""); !strings.Contains(page, "From what saving on is a batch worth it?") {
+		t.Error("the page doesn't have the experiment")
+	}
+	if answers := get(http.MethodPost, "/run", `{"experiment":"toy/saving","levels":{"strategy":"batch"}}`); !strings.Contains(answers, `"verdict":"holds"`) {
+		t.Errorf("the answers are %s", answers)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+}
 
 // The command line that a page shows gives the page's figures, to the digit.
 func TestExploredIsWhatTheCommandRuns(t *testing.T) {

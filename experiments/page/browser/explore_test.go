@@ -283,7 +283,7 @@ func TestExploreViews(t *testing.T) {
 				if size, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width != v.Width {
 					t.Errorf("a picture of %d pixels, %v; want %d", size.Width, err, v.Width)
 				}
-				if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "explore.png"), picture, 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "explore-"+look+"-"+name+".png"), picture, 0o644); err != nil {
 					t.Fatal(err)
 				}
 				if all := seen.Console(); len(all) > 0 {
