@@ -6,6 +6,7 @@ import (
 	"latlab.example/aerospike"
 	"latlab.example/coldfetch"
 	"latlab.example/rawblock"
+	"latlab.example/spatial"
 )
 
 // Chapters are the cases' READMEs, in Markdown, by the case's name.
@@ -14,5 +15,6 @@ func Chapters() map[string]string {
 		"aerospike": aerospike.Chapter,
 		"coldfetch": coldfetch.Chapter,
 		"rawblock":  rawblock.Chapter,
+		"spatial":   spatial.Chapter,
 	}
 }

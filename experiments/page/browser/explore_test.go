@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +51,11 @@ var asFile = sync.OnceValues(func() (string, error) {
 	if err := gobuild(wasm, "./cmd/explore-wasm", "-s -w", "GOOS=js", "GOARCH=wasm"); err != nil {
 		return "", err
 	}
-	support, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js"))
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", err
+	}
+	support, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
 	if err != nil {
 		return "", err
 	}
