@@ -12,6 +12,7 @@ import (
 	"latlab.example/common/sim/param"
 	"latlab.example/experiments/explore"
 	"latlab.example/experiments/internal/toy"
+	"latlab.example/experiments/runner"
 )
 
 func toys() *explore.Catalog {
@@ -113,11 +114,24 @@ func TestRunErrors(t *testing.T) {
 		{explore.Request{Experiment: name, Params: map[string]string{"magic": "1"}}, param.ErrParam},
 		{explore.Request{Experiment: name, Params: map[string]string{"saved": "much"}}, param.ErrValue},
 		{explore.Request{Experiment: name, Params: map[string]string{"wake": "-1s"}}, param.ErrValue},
+		{explore.Request{Experiment: name, Params: map[string]string{"wake": "1h"}}, explore.ErrRequest},
 	} {
 		err := toys().Run(t.Context(), tt.q, func(explore.Answer) bool { t.Error("an answer"); return true })
 		if !errors.Is(err, tt.want) || !explore.Asked(err) {
 			t.Errorf("%+v gave %v; want %v, as the request's", tt.q, err, tt.want)
 		}
+	}
+}
+
+// A model that breaks on its values says so, and doesn't end the program.
+func TestRunBreaks(t *testing.T) {
+	broken := toy.Saving
+	broken.Rigs = []lab.Rig{lab.Model("model", nil, toy.Parameters, func(context.Context, lab.Arm, param.Table) (lab.Subject, error) {
+		return toy.Subject(func(context.Context, *lab.Trial) error { panic("no time is so long\nstack") }), nil
+	})}
+	err := explore.Models([]lab.Experiment{broken}).Run(t.Context(), explore.Request{Experiment: "toy/saving"}, func(explore.Answer) bool { return true })
+	if !errors.Is(err, runner.ErrModel) || !explore.Asked(err) || !strings.HasSuffix(err.Error(), "these values: no time is so long") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -7,16 +7,22 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"latlab.example/common/lab"
 	"latlab.example/common/sim/param"
+	"latlab.example/experiments/runner"
 )
 
 // Blocks is how many trials each setting has: the fewest that give an interval.
 const Blocks = 6
+
+// tooFar is how many times the end of its range a parameter may have: beyond, a
+// model would keep a page waiting for nothing.
+const tooFar = 100
 
 // MaxRequest is the longest request in bytes: far above what a page asks for.
 const MaxRequest = 64 << 10
@@ -90,6 +96,14 @@ func varied(r lab.Rig, t param.Table, values map[string]string) (lab.Rig, []stri
 		if t, err = t.SetText(name, values[name]); err != nil {
 			return r, nil, err
 		}
+		p, err := t.Get(name)
+		if err != nil {
+			return r, nil, err
+		}
+		i := slices.IndexFunc(was, func(p param.Param) bool { return p.Name == name })
+		if most := tooFar * max(was[i].Hi, 1); p.Value > most && was[i].Hi < math.MaxInt64/tooFar {
+			return r, nil, fmt.Errorf("%w: %s=%s: the model is meant for %s to %s; choose at most %s", ErrRequest, name, p.Text(), p.TextOf(was[i].Lo), p.TextOf(was[i].Hi), p.TextOf(most))
+		}
 	}
 	var changed []string
 	for i, p := range t.Params() {
@@ -134,9 +148,10 @@ func quoted(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// Asked says that an error is the request's own, and not the model's.
+// Asked says that an error is the request's own: what it asks for isn't there, or its
+// values are such that the model can't run.
 func Asked(err error) bool {
-	for _, e := range []error{ErrRequest, ErrExperiment, lab.ErrRig, lab.ErrFactor, lab.ErrLevel, param.ErrParam, param.ErrValue} {
+	for _, e := range []error{ErrRequest, ErrExperiment, lab.ErrRig, lab.ErrFactor, lab.ErrLevel, param.ErrParam, param.ErrValue, runner.ErrModel} {
 		if errors.Is(err, e) {
 			return true
 		}

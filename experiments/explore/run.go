@@ -18,7 +18,7 @@ const trialMin = 100 * time.Millisecond
 // last, when emit returns false or the context ends after the first block.
 //
 // Errors for which [Asked] is true are the request's; others are the context's or
-// the model's.
+// the model's own.
 func (c *Catalog) Run(ctx context.Context, q Request, emit func(Answer) bool) error {
 	s, err := c.setting(q)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Catalog) Run(ctx context.Context, q Request, emit func(Answer) bool) er
 		return err
 	}
 	if refused := set.Refused(); len(refused) > 0 {
-		return fmt.Errorf("%s: %w", refused[0].Arm, refused[0].Reason)
+		return refused[0].Reason // the page knows which setting it asked for
 	}
 	switch {
 	case set.Blocks == 0: // only the context ends a run before that

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 var (
 	// ErrConfig occurs when a run can't be done as asked for.
 	ErrConfig = errors.New("bad run configuration")
+	// ErrModel occurs when a model breaks: with values of its parameters that it
+	// can't take, as a rule.
+	ErrModel = errors.New("the model can't run with these values")
 	// ErrBaseline is why a row has no figures that the run ended without, since
 	// there was nothing left to compare it with. The baseline's own row has the
 	// reason.
@@ -263,7 +267,7 @@ func (x *run) trial(ctx context.Context, b, i int, seed uint64) (o outcome) {
 	p := lab.Plan{Seed: seed, Min: x.Config.Min}
 	start := time.Since(x.Start)
 	if !wall(x.Rig) {
-		r, err := s.Run(ctx, p)
+		r, err := virtually(ctx, s, p, x.Rig.Kind())
 		return outcome{trial: Trial{Result: r, Dirty: r.Dirty(), Start: start, End: time.Since(x.Start)}, err: err}
 	}
 	runtime.GC() // else an arm pays for the garbage of the one before
@@ -272,6 +276,20 @@ func (x *run) trial(ctx context.Context, b, i int, seed uint64) (o outcome) {
 	noise := meter.Stop()
 	why, _ := noise.Dirty()
 	return outcome{trial: Trial{Result: r, Noise: &noise, Dirty: joined(why, r.Dirty()), Start: start, End: time.Since(x.Start)}, err: err}
+}
+
+// virtually runs a trial in virtual time. A model that panics refuses its row, since
+// anybody may give it any values: it must not end the program, which may be a server.
+func virtually(ctx context.Context, s *lab.Session, p lab.Plan, k lab.Kind) (r lab.Result, err error) {
+	if k == lab.KindVirtual {
+		defer func() {
+			if broken := recover(); broken != nil {
+				why, _, _ := strings.Cut(fmt.Sprint(broken), "\n") // without its stack
+				err = fmt.Errorf("%s: %w", s.Arm(), fmt.Errorf("%w: %s", ErrModel, why))
+			}
+		}()
+	}
+	return s.Run(ctx, p)
 }
 
 // refuse takes a row out of the run. Its figures so far go with it: a subject
