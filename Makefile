@@ -89,9 +89,8 @@ postgis-down: ## stop what postgis-up started, and remove it
 s3: ## a real S3 server on loopback until Ctrl-C; prints the variables that name it
 	$(GO) run ./coldfetch/cmd/s3 serve -bin $(BIN)
 
-conformance: ## ask the fakes and the real servers the same; prints Markdown tables
-	cd coldfetch/conformance && GOWORK=off $(GO) run .
-	cd spatial && $(GO) run ./cmd/conformance
+conformance: ## ask the fakes and the real servers the same; writes docs/conformance.md (starts a PostGIS unless LATLAB_POSTGIS names one)
+	docs/conformance.sh
 
 AXE := .cache/axe/package/axe.min.js
 
@@ -103,8 +102,12 @@ axe: $(AXE) ## fetch axe-core for the browser test
 browser: axe ## open a report in Chromium: light, dark, phone, paper, keyboard, axe-core; pictures in .cache/_artifacts
 	cd experiments/page/browser && LATLAB_AXE="$(CURDIR)/$(AXE)" GOWORK=off $(GO) test -count=1 -artifacts -outputdir "$(CURDIR)/.cache" -bench . -benchtime 5x ./...
 
-picture: demo ## a picture of the demo's report: docs/report.png (needs Chromium)
-	cd experiments/page/browser && GOWORK=off $(GO) run ./picture -report ../../../report.html -out ../../../docs/report.png
+picture: build ## the README's picture of a report: docs/report.png (needs Chromium; take a quiet host)
+	rm -rf .cache/picture
+	$(BIN)/latlab run rawblock/putmany --rig channels,file --cross strategy --blocks 7 --out .cache/picture
+	$(BIN)/latlab run rawblock/break-even --rig model --out .cache/picture
+	$(BIN)/latlab report .cache/picture --out .cache/picture.html
+	cd experiments/page/browser && GOWORK=off $(GO) run ./picture -height 1700 -report ../../../.cache/picture.html -out ../../../docs/report.png
 
 crash: ## replay half a million states that a crash may leave of a store
 	cd rawblock && LATLAB_CRASH_STATES=500000 $(GO) test -count=1 -v -run TestRandomHistories ./crash

@@ -71,15 +71,26 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 	sp.End(IO, m)
 
 	m = sp.Start()
-	defer func() { sp.End(IntoObject, m) }()
-	rows := make([]Row, len(keys))
+	rows, sure, err := o.rows(p, keys, recs, aerr, before)
+	sp.End(IntoObject, m)
+	if !sure {
+		err = errors.Join(err, o.askAgain(sp, p, keys, rows, before))
+	}
+	return rows, err
+}
+
+// rows is what BatchGet's answer says. sure is false where it may have called a
+// row missing that it couldn't read. before is the partition map that it began
+// with.
+func (o Official) rows(p *as.BatchPolicy, keys []*as.Key, recs []*as.Record, aerr as.Error, before *as.Partition) (rows []Row, sure bool, err error) {
+	rows = make([]Row, len(keys))
 	for i, r := range recs {
 		if r != nil {
 			rows[i] = Row{state: Found, rec: r}
 		}
 	}
 	if aerr == nil {
-		return rows, o.askAgain(sp, p, keys, rows, before)
+		return rows, false, nil
 	}
 	var failed failures
 	var nodes []*as.Node
@@ -102,9 +113,9 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 				rows[i].state = Failed
 			}
 		}
-		return rows, failed.err()
+		return rows, true, failed.err()
 	}
-	return rows, errors.Join(failed.err(), o.askAgain(sp, p, keys, rows, before))
+	return rows, false, failed.err()
 }
 
 // askAgain reads those rows once more of which the client didn't say whether they
@@ -117,7 +128,8 @@ func (o Official) askAgain(sp Span, p *as.BatchPolicy, keys []*as.Key, rows []Ro
 	}
 	var doubtful []int
 	var ask []*as.Key
-	known := steady(p.ReplicaPolicy) && was != nil && mapOf(o.Client, p, keys) == was
+	now := mapOf(o.Client, p, keys)
+	known := steady(p.ReplicaPolicy) && was != nil && now != nil && *now == *was
 	var alone map[string]int
 	if known {
 		alone = o.alone(p, keys)

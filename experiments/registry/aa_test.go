@@ -68,8 +68,11 @@ func TestAA(t *testing.T) {
 			unit := stats.Analyse(set).Unit
 			_, a := set.Rows[0].Values(unit)
 			_, b := set.Control().Values(unit)
-			if len(a) != set.Blocks || len(b) != set.Blocks {
-				t.Fatalf("%d and %d figures, want %d", len(a), len(b), set.Blocks)
+			// A trial in which nothing happened that is counted has no figure.
+			if got := min(len(a), len(b)); got < set.Blocks*9/10 {
+				t.Fatalf("%d and %d figures of %d blocks", len(a), len(b), set.Blocks)
+			} else {
+				runs = got / blocks
 			}
 			called := 0
 			for i := 0; i < runs*blocks; i += blocks {

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		s.dsn = os.Getenv(study.DSNVariable) // no default of the flag: its help would show it
 	}
 	if s.dsn == "" {
-		fmt.Fprintf(errs, "pgbenchcompare: no PostGIS is named; run `make postgis` and set %s to the DSN that it prints\n", study.DSNVariable)
+		fmt.Fprintf(errs, "pgbenchcompare: no PostGIS is named; run `make postgis-up` and set %s to the DSN that it prints\n", study.DSNVariable)
 		return errUsage
 	}
 	q, err := question(ctx, s.dsn)

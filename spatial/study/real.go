@@ -17,7 +17,7 @@ const DSNVariable = "LATLAB_POSTGIS"
 
 func missing(why, do string) error { return &lab.Unavailable{Need: "postgis", Why: why, Do: do} }
 
-const start = "run `make postgis`, which starts a private one and prints its DSN, and set " + DSNVariable + " to that"
+const start = "run `make postgis-up`, which starts a private one and prints its DSN, and set " + DSNVariable + " to that"
 
 // probe says whether there is a real server with the data. It writes nothing.
 func probe(ctx context.Context) error {
@@ -41,7 +41,7 @@ func probe(ctx context.Context) error {
 		return missing(fmt.Sprintf("%s: %v", DSNVariable, err), start)
 	}
 	if size.Locations == 0 || size.Guides == 0 {
-		return missing(fmt.Sprintf("the database holds %d locations and %d guides", size.Locations, size.Guides), "load the data: run `make postgis`")
+		return missing(fmt.Sprintf("the database holds %d locations and %d guides", size.Locations, size.Guides), "load the data: run `make postgis-up`")
 	}
 	var version, catalog string
 	if err := s.Pool().QueryRow(ctx, "SELECT postgis_version(), (SELECT relname FROM pg_catalog.pg_class WHERE relname = 'location_geog')::text").Scan(&version, &catalog); err != nil {
