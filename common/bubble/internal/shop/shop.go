@@ -70,7 +70,7 @@ func (l Load) run(ctx context.Context) (f Figures, err error) {
 	works := emu.NewSampler(latency, l.Seed)
 	cpu := bubble.NewCPU(l.Cores)
 	page := make([]byte, 2000)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, err := strconv.ParseUint(strings.TrimPrefix(r.URL.Path, "/"), 10, 64)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
