@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore bundle pgbench-compare rename clean
+.PHONY: help build demo suite reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore bundle pgbench-compare rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -20,12 +20,18 @@ build: ## build the command: .bin/latlab
 
 DEMO := results/demo
 
-demo: build ## run the models and the fakes of all cases, and one real file; write report.html (under a minute once built)
+demo: build ## run the models of all cases, some real code on fakes, and one real file; write report.html (under a minute once built)
 	@rm -rf $(DEMO)
 	$(BIN)/latlab run --kind virtual --judged --blocks 6 --seed 1 --out $(DEMO)
-	$(BIN)/latlab run --kind bubble --judged --blocks 6 --budget 15s --seed 1 --out $(DEMO)
-	$(BIN)/latlab run rawblock/putmany --rig channels,file --available --cross strategy --blocks 7 --out $(DEMO)
+	$(BIN)/latlab run coldfetch/herd --rig bubble --judged --blocks 6 --seed 1 --out $(DEMO)
+	$(BIN)/latlab run spatial/rowlog --rig bubble --set rowlog=row,summary --judged --blocks 6 --seed 1 --out $(DEMO)
+	$(BIN)/latlab run rawblock/putmany --rig channels,file --available --cross strategy --blocks 7 --min 200ms --out $(DEMO)
 	$(BIN)/latlab report $(DEMO)
+
+suite: build ## run every model and every fake in virtual time, all arms, and write report.html (some ten minutes)
+	$(BIN)/latlab run --kind virtual --seed 1 --out results/suite
+	$(BIN)/latlab run --kind bubble --judged --blocks 6 --budget 1h --seed 1 --out results/suite
+	$(BIN)/latlab report results/suite
 
 reference: ## run all models and write experiments/reference anew: after a model was meant to change
 	cd experiments && $(GO) test -count=1 -timeout 30m ./reference -args -update

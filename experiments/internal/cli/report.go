@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"latlab.example/common/fidelity"
+	"latlab.example/common/lab"
 	"latlab.example/experiments/claims"
 	"latlab.example/experiments/page"
 	"latlab.example/experiments/results"
@@ -106,7 +107,44 @@ func writeReport(ctx context.Context, e env, args []string, out, production stri
 		full = out
 	}
 	fmt.Fprintf(e.out, "%s (%d KiB): %s\n", full, (size+1023)/1024, p.Counts)
+	for _, line := range summary(in) {
+		fmt.Fprintln(e.out, line)
+	}
 	return nil
+}
+
+// summary says in four lines what a report holds.
+func summary(in page.Input) []string {
+	tally := func(counts map[lab.Verdict]int) string {
+		return fmt.Sprintf("%d hold, %d fail, %d inconclusive", counts[lab.Holds], counts[lab.Fails], counts[lab.Inconclusive])
+	}
+	arms := map[string]map[lab.Verdict]int{lab.Modelled.String(): {}, lab.Measured.String(): {}}
+	trials, dirty := 0, 0
+	for _, s := range in.Runs {
+		for _, a := range s.Meta.Arms {
+			if a.Effect != nil && !a.Control {
+				arms[s.Meta.Provenance][a.Effect.Verdict]++
+			}
+			for _, t := range a.Trials {
+				trials++
+				if t.Dirty != "" {
+					dirty++
+				}
+			}
+		}
+	}
+	claimed := map[lab.Verdict]int{}
+	onReal := map[lab.Verdict]int{}
+	for _, c := range in.Claims {
+		claimed[c.Modelled.Verdict]++
+		onReal[c.Measured.Verdict]++
+	}
+	return []string{
+		"  modelled arms  " + tally(arms[lab.Modelled.String()]),
+		"  measured arms  " + tally(arms[lab.Measured.String()]),
+		fmt.Sprintf("  trials         %d, of which others disturbed %d", trials, dirty),
+		fmt.Sprintf("  claims         %d: modelled %s; measured %s", len(in.Claims), tally(claimed), tally(onReal)),
+	}
 }
 
 // readResults reads folders and files. One that is named must be readable.
