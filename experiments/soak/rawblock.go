@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"latlab.example/common/emu"
@@ -77,15 +78,18 @@ func Rawblock(ctx context.Context, seed uint64) (did Did, err error) {
 	if err != nil {
 		return did, err
 	}
-	dev := rawblock.Device(device)
+	mood := &moody{Device: device}
+	dev := rawblock.Device(mood)
 	if r.IntN(3) > 0 {
-		dev = fake.Batching{Device: device}
+		dev = moodyBatch{mood, fake.Batching{Device: device}}
 	}
 	lies := has(text, "write:torn") // the device says that it wrote, and didn't
+	mood.calm.Store(true)
 	s, err := formatted(dev, o)
 	if err != nil {
 		return did, err
 	}
+	mood.calm.Store(false)
 	st := store{s, o.Payload}
 	slots = st.Stats().Slots
 
@@ -116,7 +120,8 @@ func Rawblock(ctx context.Context, seed uint64) (did Did, err error) {
 	if err != nil {
 		return did, err
 	}
-	if st.Store, err = rawblock.Open(context.Background(), calm{dev}, rawblock.Options{}); err != nil {
+	mood.calm.Store(true)
+	if st.Store, err = rawblock.Open(context.Background(), dev, rawblock.Options{}); err != nil {
 		return did, fmt.Errorf("open again: %w", err)
 	}
 	for i := range users {
@@ -138,34 +143,60 @@ func Rawblock(ctx context.Context, seed uint64) (did Did, err error) {
 	return did, nil
 }
 
-// calm asks a device again until it does as it was told, or has failed a hundred
-// times: for what comes before and after the faults.
-type calm struct{ rawblock.Device }
+// moody is a device that can be calm for a while, before and after the faults: it
+// is then asked again until it does as it was told, or has failed a hundred times.
+type moody struct {
+	rawblock.Device
+	calm atomic.Bool
+}
 
-func again(f func() error) (err error) {
+func (m *moody) again(f func() error) (err error) {
 	for range 100 {
-		if err = f(); !errors.Is(err, emu.ErrInjected) {
+		if err = f(); !m.calm.Load() || !errors.Is(err, emu.ErrInjected) {
 			return err
 		}
 	}
 	return err
 }
 
-func (c calm) ReadAt(p []byte, off int64) (n int, err error) {
-	err = again(func() (err error) { n, err = c.Device.ReadAt(p, off); return err })
+func (m *moody) ReadAt(p []byte, off int64) (n int, err error) {
+	err = m.again(func() (err error) { n, err = m.Device.ReadAt(p, off); return err })
 	return n, err
 }
 
-func (c calm) Write(ctx context.Context, w rawblock.IO) error {
-	return again(func() error { return c.Device.Write(ctx, w) })
+func (m *moody) Write(ctx context.Context, w rawblock.IO) error {
+	return m.again(func() error { return m.Device.Write(ctx, w) })
 }
 
-// formatted makes a store on a device. A write that the device only says it did
-// may be the superblock's.
+// moodyBatch is one that takes batches.
+type moodyBatch struct {
+	*moody
+	batch rawblock.Batcher
+}
+
+func (m moodyBatch) WriteBatch(ctx context.Context, ws []rawblock.IO, submitted func()) error {
+	return m.batch.WriteBatch(ctx, ws, submitted)
+}
+
+func (m moodyBatch) ReadBatch(ctx context.Context, rs []rawblock.IO) error {
+	if !m.calm.Load() {
+		return m.batch.ReadBatch(ctx, rs)
+	}
+	// One by one: a batch may be too long to be ever spared.
+	var failed error
+	for i := range rs {
+		_, rs[i].Err = m.ReadAt(rs[i].Buf, rs[i].Off)
+		failed = errors.Join(failed, rs[i].Err)
+	}
+	return failed
+}
+
+// formatted makes a store on a calm device. A write that the device only says it
+// did may be the superblock's.
 func formatted(dev rawblock.Device, o rawblock.Options) (*rawblock.Store, error) {
 	var last error
 	for range 50 {
-		if last = rawblock.Format(context.Background(), calm{dev}, o); last != nil {
+		if last = rawblock.Format(context.Background(), dev, o); last != nil {
 			return nil, last
 		}
 		var s *rawblock.Store
