@@ -66,7 +66,7 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 		return o.operate(sp, p, keys)
 	}
 	m := sp.Start()
-	before := mapOf(o.Client, p, keys)
+	before, nodes := mapOf(o.Client, p, keys), o.Client.GetNodes()
 	recs, aerr := o.Client.BatchGet(p, keys, o.Bins...)
 	sp.End(IO, m)
 
@@ -74,7 +74,7 @@ func (o Official) Read(ctx context.Context, sp Span, keys []*as.Key) ([]Row, err
 	rows, sure, err := o.rows(p, keys, recs, aerr, before)
 	sp.End(IntoObject, m)
 	if !sure {
-		err = errors.Join(err, o.askAgain(sp, p, keys, rows, before))
+		err = errors.Join(err, o.askAgain(sp, p, keys, rows, before, nodes))
 	}
 	return rows, err
 }
@@ -121,15 +121,21 @@ func (o Official) rows(p *as.BatchPolicy, keys []*as.Key, recs []*as.Record, aer
 // askAgain reads those rows once more of which the client didn't say whether they
 // are missing or failed: for a key that is alone on its node BatchGet makes a
 // read of its own, and where partial results are allowed it drops that read's
-// error. was is the partition map from before.
-func (o Official) askAgain(sp Span, p *as.BatchPolicy, keys []*as.Key, rows []Row, was *as.Partition) error {
+// error. was and nodes are the partition map and the nodes from before: the map may
+// be late to tell of a node that left.
+//
+// It can't see one case, for which two reads must fail: a node fails, the client's
+// own retry leaves a key alone on another node, and that fails too. With
+// Policy.MaxRetries 0 there is none.
+func (o Official) askAgain(sp Span, p *as.BatchPolicy, keys []*as.Key, rows []Row, was *as.Partition, nodes []*as.Node) error {
 	if !slices.ContainsFunc(rows, func(r Row) bool { return r.state == Missing }) {
 		return nil
 	}
 	var doubtful []int
 	var ask []*as.Key
 	now := mapOf(o.Client, p, keys)
-	known := steady(p.ReplicaPolicy) && was != nil && now != nil && *now == *was
+	known := steady(p.ReplicaPolicy) && was != nil && now != nil && *now == *was &&
+		slices.Equal(nodes, o.Client.GetNodes()) && !slices.ContainsFunc(nodes, inactive)
 	var alone map[string]int
 	if known {
 		alone = o.alone(p, keys)

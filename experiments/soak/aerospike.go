@@ -153,8 +153,10 @@ func (u *rowReader) run(ctx context.Context) {
 	if !u.calm {
 		p.TotalTimeout, p.SocketTimeout = 600*time.Millisecond, 150*time.Millisecond
 	}
+	once := *p
+	once.MaxRetries = 0 // BatchGet drops what fails in some retries
 	all := []aerospike.Reader{
-		aerospike.Official{Client: u.client, Policy: p}, aerospike.Official{Client: u.client, Policy: p, Operate: true}, aerospike.Lazy{Client: u.client, Policy: p},
+		aerospike.Official{Client: u.client, Policy: &once}, aerospike.Official{Client: u.client, Policy: p, Operate: true}, aerospike.Lazy{Client: u.client, Policy: p},
 	}
 	for range 10 {
 		if ctx.Err() != nil || u.wrong != nil {
