@@ -103,7 +103,9 @@ func (s shop) pulls(ctx context.Context, dir string) (did Did, err error) {
 			return did, err
 		}
 	}
-	o := pull.Options{Client: s.client, Bucket: bucket, Dir: dir, Sync: pick(s.r, pull.SyncToggle.Levels()), Herd: s.r.IntN(3) == 0}
+	o := pull.Options{
+		Client: s.client, Bucket: bucket, Dir: dir, Sync: pick(s.r, pull.SyncToggle.Levels()), Herd: s.r.IntN(3) == 0, Attempts: 1 + s.r.IntN(4),
+	}
 	p, err := pull.New(o)
 	if err != nil {
 		return did, err
