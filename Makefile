@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo suite reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore bundle pgbench-compare rename clean
+.PHONY: help build demo suite reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore soak bundle pgbench-compare rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -173,6 +173,9 @@ aa: ## 200 A/A runs of each experiment: how often a difference is called where t
 
 benchstat: ## build benchstat, at the version pinned in tools/: .bin/benchstat old.txt new.txt
 	cd tools && GOWORK=off $(GO) build -o ../$(BIN)/ golang.org/x/perf/cmd/benchstat
+
+soak: ## random faults on every case's emulated rig: make soak MINUTES=10; to replay: make soak CASE=rawblock SEED=7
+	cd experiments && $(GO) run ./cmd/soak $(if $(SEED),-seed $(SEED) -turns $(or $(TURNS),1),-for $(or $(MINUTES),10)m) $(if $(CASE),-case $(CASE))
 
 bundle: demo explore ## all that a class without internet needs: code, dependencies, data, report, models' page; needs Go there
 	rm -rf $(BIN)/bundle && mkdir -p $(BIN)/bundle/latlab
