@@ -73,7 +73,7 @@ lint: ## run golangci-lint, at the version pinned in tools/ (its first build tak
 	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && ../$(BIN)/golangci-lint run ./...) || exit 1; done
 
 FUZZTIME ?= 10s
-fuzz: ## run each fuzz target for 10 s, or FUZZTIME=1m
+fuzz: ## run each fuzz target for 10 s, or FUZZTIME=1m, or FUZZTIME=5000x inputs
 	@for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do echo "fuzz $$p $$f"; \
 		$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done) || exit 1; done
