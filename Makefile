@@ -10,7 +10,7 @@ ifeq ($(shell $(GO) env GOOS),linux)
 TAGS := -tags giouring -ldflags=-checklinkname=0
 endif
 
-.PHONY: help build demo suite reference report axe browser picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore soak bundle pgbench-compare rename clean
+.PHONY: help build demo suite reference report axe browser browser-bench picture test race vet cross tidy staticcheck lint fuzz deps postgis postgis-up postgis-down s3 conformance crash disk nvme-plan nvme nvme-vm fio-compare bench-modelled bench-measured benchstat cost peers peers-list aa explore soak bundle pgbench-compare rename clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sort | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -105,8 +105,13 @@ $(AXE):
 
 axe: $(AXE) ## fetch axe-core for the browser test
 
+BROWSER := cd experiments/page/browser && LATLAB_AXE="$(CURDIR)/$(AXE)" GOWORK=off $(GO) test -count=1
+
 browser: axe ## open a report in Chromium: light, dark, phone, paper, keyboard, axe-core; pictures in .cache/_artifacts
-	cd experiments/page/browser && LATLAB_AXE="$(CURDIR)/$(AXE)" GOWORK=off $(GO) test -count=1 -artifacts -outputdir "$(CURDIR)/.cache" -bench . -benchtime 5x ./...
+	$(BROWSER) -artifacts -outputdir "$(CURDIR)/.cache" ./...
+
+browser-bench: axe ## how fast a report opens, and a toggle of the models' page moves its pictures
+	$(BROWSER) -run '^$$' -bench . -benchtime 5x .
 
 picture: build ## the README's picture of a report: docs/report.png (needs Chromium; take a quiet host)
 	rm -rf .cache/picture
