@@ -26,13 +26,13 @@ func (a *arena) get(n int) ([]byte, error) {
 		a.free[class] = a.free[class][:last]
 		return buf[:n], nil
 	}
-	buf, err := mapPages(1 << class)
+	buf, err := MapPages(1 << class)
 	if err != nil {
 		return nil, err
 	}
 	if a.register != nil {
 		if err := a.register(buf); err != nil {
-			unmapPages(buf)
+			UnmapPages(buf)
 			return nil, err
 		}
 	}
@@ -53,7 +53,7 @@ func (a *arena) put(buf []byte) {
 // closed: it may have been told of the memory.
 func (a *arena) close() {
 	for _, buf := range a.mapped {
-		unmapPages(buf)
+		UnmapPages(buf)
 	}
 	a.mapped, a.free = nil, [64][][]byte{}
 }

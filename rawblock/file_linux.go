@@ -79,11 +79,11 @@ func directBlock(fd int) (int, error) {
 // writeAll writes every block once and waits until the device has it.
 func (f *File) writeAll() error {
 	const chunk = 1 << 20
-	zeros, err := mapPages(chunk)
+	zeros, err := MapPages(chunk)
 	if err != nil {
 		return err
 	}
-	defer unmapPages(zeros)
+	defer UnmapPages(zeros)
 	for off := int64(0); off < f.size; off += chunk {
 		w := IO{Off: off, Buf: zeros[:min(chunk, f.size-off)]}
 		if err := f.Write(context.Background(), w); err != nil {

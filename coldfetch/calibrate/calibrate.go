@@ -2,14 +2,12 @@ package calibrate
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"latlab.example/coldfetch"
 	"latlab.example/coldfetch/model"
+	"latlab.example/common/calibration"
 	"latlab.example/common/host"
 	"latlab.example/common/sim/param"
 )
@@ -19,21 +17,20 @@ const Schema = 1
 
 // Calibration is what was measured and fitted on one host and store.
 type Calibration struct {
-	Schema  int              `json:"schema"`
-	Host    host.Fingerprint `json:"host"` // with the path that pulled files lie on
-	Store   string           `json:"store"`
-	Pulls   []Pull           `json:"pulls"`
-	Way     Way              `json:"way"`
-	Answers Answers          `json:"answers"`
+	calibration.Head
+	Store   string  `json:"store"`
+	Pulls   []Pull  `json:"pulls"`
+	Way     Way     `json:"way"`
+	Answers Answers `json:"answers"`
 }
 
-// ErrCalibration occurs when a calibration can't be read, or isn't of this host.
-var ErrCalibration = errors.New("no calibration for this")
+// Case is the name of the case.
+const Case = "coldfetch"
 
 // Run calibrates on a target. h is the host's fingerprint, with the path of the
 // target's folder. It takes some ten seconds.
 func Run(ctx context.Context, t Target, h host.Fingerprint) (Calibration, error) {
-	c := Calibration{Schema: Schema, Host: h, Store: t.Name}
+	c := Calibration{Head: calibration.Head{Case: Case, Schema: Schema, Host: h}, Store: t.Name}
 	var err error
 	if c.Pulls, err = MeasurePulls(ctx, t, Sizes); err != nil {
 		return c, err
@@ -45,41 +42,19 @@ func Run(ctx context.Context, t Target, h host.Fingerprint) (Calibration, error)
 	return c, err
 }
 
-// Write writes the calibration as JSON.
-func (c Calibration) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(c)
-}
-
-// Read reads what Write wrote. The error wraps ErrCalibration.
-func Read(r io.Reader) (Calibration, error) {
-	var c Calibration
-	if err := json.NewDecoder(io.LimitReader(r, maxFile)).Decode(&c); err != nil {
-		return c, fmt.Errorf("%w: %w", ErrCalibration, err)
+// Check refuses what no calibration gives: see calibration.Fitted.
+func (c Calibration) Check() error {
+	if err := c.Expect(Case, Schema); err != nil {
+		return err
 	}
-	if c.Schema != Schema || c.Answers.Build <= 0 || c.Answers.Spread < 1 || c.Way.First <= 0 {
-		return c, fmt.Errorf("%w: schema %d, a build of %v, a pull of %v; this program writes schema %d: calibrate anew", ErrCalibration, c.Schema, c.Answers.Build, c.Way.First, Schema)
-	}
-	// What no calibration gives, since the file may be a stranger's.
 	const long = time.Hour
-	a := c.Answers
-	if min(a.JSON, a.Locate, a.Rest) < 0 || max(a.Build, a.JSON, a.Locate, a.Rest, c.Way.First) > long || a.Spread > 1000 ||
-		c.Way.BytesPerSec < 0 || c.Host.GOMAXPROCS > 1<<16 {
-		return c, fmt.Errorf("%w: these can't be: %+v, %+v, %d processors", ErrCalibration, a, c.Way, c.Host.GOMAXPROCS)
+	if a := c.Answers; a.Build <= 0 || min(a.JSON, a.Locate, a.Rest) < 0 || max(a.Build, a.JSON, a.Locate, a.Rest) > long || a.Spread < 1 || a.Spread > 1000 {
+		return calibration.Refuse("the answers can't be: %+v", a)
 	}
-	return c, nil
-}
-
-const maxFile = 8 << 20 // bytes; what Write writes is some kilobytes
-
-// For says whether the calibration is of that host and disk. The error wraps
-// ErrCalibration and names both.
-func (c Calibration) For(h host.Fingerprint) error {
-	if c.Host.Place() == h.Place() {
-		return nil
+	if c.Way.First <= 0 || c.Way.First > long || c.Way.BytesPerSec < 0 {
+		return calibration.Refuse("the way to the store can't be: %+v", c.Way)
 	}
-	return fmt.Errorf("%w: it is of %s, and this is %s", ErrCalibration, c.Host.Place(), h.Place())
+	return nil
 }
 
 // Params are the model's parameters on the calibrated host and store. What has no

@@ -1,8 +1,6 @@
 package calibrate
 
 import (
-	"bytes"
-	"errors"
 	"math"
 	"path/filepath"
 	"strings"
@@ -18,6 +16,8 @@ import (
 	"latlab.example/coldfetch/fake"
 	"latlab.example/coldfetch/seed"
 	"latlab.example/coldfetch/store"
+	"latlab.example/common/calibration"
+	"latlab.example/common/calibration/calibrationtest"
 	"latlab.example/common/emu"
 	"latlab.example/common/host"
 	"latlab.example/common/metrics"
@@ -115,10 +115,10 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-// calibration is of a host of two cores whose builds take 60 ms each.
-func calibration() Calibration {
+// example is of a host of two cores whose builds take 60 ms each.
+func example() Calibration {
 	return Calibration{
-		Schema: Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}, Store: "a store",
+		Head: calibration.Head{Case: Case, Schema: Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}}, Store: "a store",
 		Pulls: []Pull{{60_000, time.Millisecond}}, Way: Way{First: time.Millisecond, BytesPerSec: 1e9},
 		Answers: Answers{Nodes: 600, Build: 60 * time.Millisecond, Spread: 1, JSON: 2 * time.Millisecond, Locate: 100 * time.Microsecond, Rest: 400 * time.Microsecond},
 	}
@@ -138,51 +138,11 @@ func TestPredict(t *testing.T) {
 		{coldfetch.Goroutines, 4, 0, 2 * (each + 60*time.Millisecond)},
 		{coldfetch.Bounded, 4, 0, 4 * 60 * time.Millisecond},
 	} {
-		got, err := calibration().Predict(t.Context(), test.mode, test.users, test.cache)
+		got, err := example().Predict(t.Context(), test.mode, test.users, test.cache)
 		if err != nil || math.Abs(float64(got)/float64(test.want)-1) > 0.03 {
 			t.Errorf("%s, %d users, a cache of %d: %v, %v; want %v", test.mode, test.users, test.cache, got, err, test.want)
 		}
 	}
 }
 
-func TestRoundTrip(t *testing.T) {
-	c := calibration()
-	var file bytes.Buffer
-	if err := c.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	text := file.String()
-	got, err := Read(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Way != c.Way || got.Answers != c.Answers || len(got.Pulls) != 1 || got.Host.Place() != c.Host.Place() {
-		t.Errorf("read back:\n%+v\nwritten:\n%+v", got, c)
-	}
-	if err := got.For(c.Host); err != nil {
-		t.Error(err)
-	}
-	other := c.Host
-	other.CPU = "another"
-	if err := got.For(other); !errors.Is(err, ErrCalibration) {
-		t.Errorf("of another host: %v", err)
-	}
-	for name, broken := range map[string]string{
-		"no JSON": "{", "another schema": strings.Replace(text, `"schema": 1`, `"schema": 2`, 1), "nothing in it": `{"schema": 1}`,
-	} {
-		if _, err := Read(strings.NewReader(broken)); !errors.Is(err, ErrCalibration) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestWrite(t *testing.T) {
-	var s strings.Builder
-	err := errors.Join(WriteFit(&s, calibration()), WriteResiduals(&s, []Residual{
-		{"loop, users=4", 120 * time.Millisecond, 100 * time.Millisecond, 110 * time.Millisecond, 1.25},
-		{"pull, bytes=300000", 13 * time.Millisecond, 10 * time.Millisecond, 11 * time.Millisecond, 0},
-	}))
-	if err != nil || !strings.Contains(s.String(), "1.2") || !strings.Contains(s.String(), "+20%") || !strings.Contains(s.String(), "1 of 2 predictions are within 25 %") || !strings.Contains(s.String(), "60.00ms") {
-		t.Errorf("%v\n%s", err, &s)
-	}
-}
+func TestFile(t *testing.T) { calibrationtest.Check(t, example()) }

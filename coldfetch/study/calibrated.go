@@ -63,14 +63,14 @@ func Calibrate(ctx context.Context) (c fitted.Calibration, err error) {
 	return c, err
 }
 
-// Residuals measures what the calibration predicts, on the same store. It takes two
-// minutes.
-func Residuals(ctx context.Context, c fitted.Calibration) (rows []fitted.Residual, err error) {
-	err = onTarget(ctx, func(t fitted.Target, _ host.Fingerprint) error {
-		rows, err = fitted.Compare(ctx, c, t)
+// Compare is the calibration with what it predicts beside what was measured, on the
+// same store. It takes two minutes.
+func Compare(ctx context.Context, c fitted.Calibration) (fitted.Calibration, error) {
+	err := onTarget(ctx, func(t fitted.Target, _ host.Fingerprint) (err error) {
+		c.Residuals, err = fitted.Compare(ctx, c, t)
 		return err
 	})
-	return rows, err
+	return c, err
 }
 
 // Calibrated is the model of the host and store that the calibration is of, for

@@ -3,13 +3,13 @@
 package study
 
 import (
-	"errors"
 	"math"
-	"os"
 	"testing"
 	"time"
 
 	fitted "latlab.example/coldfetch/calibrate"
+	"latlab.example/common/calibration"
+	"latlab.example/common/calibration/calibrationtest"
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
 	"latlab.example/common/lab/labtest"
@@ -18,35 +18,13 @@ import (
 // BenchmarkMeasuredPrediction calibrates on a real store, predicts users of three
 // modes and pulls, and measures them. It prints fit and residuals, whatever they are.
 func BenchmarkMeasuredPrediction(b *testing.B) {
-	for b.Loop() {
-		c, err := Calibrate(b.Context())
-		var u *lab.Unavailable
-		if errors.As(err, &u) {
-			labtest.Require(b, u.Need, err)
-		} else if err != nil {
-			b.Fatal(err)
-		}
-		rows, err := Residuals(b.Context(), c)
-		if err != nil {
-			b.Fatal(err)
-		}
-		within := 0
-		for _, r := range rows {
-			if math.Abs(r.Off()) <= fitted.Bar {
-				within++
-			}
-		}
-		if err := errors.Join(fitted.WriteFit(os.Stdout, c), fitted.WriteResiduals(os.Stdout, rows)); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(within)/float64(len(rows)), "within-bar/op")
-	}
+	calibrationtest.Measure(b, Calibrate, Compare)
 }
 
 // The calibrated model is a rig of loop-blocking.
 func TestCalibratedRig(t *testing.T) {
 	c := fitted.Calibration{
-		Schema: fitted.Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}, Store: "a store", Way: fitted.Way{First: time.Millisecond, BytesPerSec: 1e9},
+		Head: calibration.Head{Case: fitted.Case, Schema: fitted.Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}}, Store: "a store", Way: fitted.Way{First: time.Millisecond, BytesPerSec: 1e9},
 		Answers: fitted.Answers{Nodes: 600, Build: 60 * time.Millisecond, Spread: 1, JSON: 2 * time.Millisecond},
 	}
 	e := LoopBlocking

@@ -2,64 +2,75 @@ package calibrate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strconv"
 	"time"
 
+	"latlab.example/common/calibration"
 	"latlab.example/common/host"
+	"latlab.example/common/metrics"
 	"latlab.example/common/sim/param"
 	"latlab.example/rawblock"
 	"latlab.example/rawblock/model"
 )
 
 // Schema is the version of the JSON form.
-const Schema = 1
+const Schema = 2
 
 // Calibration is what was measured and fitted on one host and disk.
 type Calibration struct {
-	Schema int              `json:"schema"`
-	Host   host.Fingerprint `json:"host"`   // with the path that holds the file
-	Engine rawblock.Engine  `json:"engine"` // of the curve's calls
-	Layout rawblock.Layout  `json:"layout"` // that its sizes are of
-	Block  int              `json:"block"`  // the device's, in bytes
-	Curve  []Point          `json:"curve"`
-	Fits   map[Path]Device  `json:"fits"`
-	CPU    []Cost           `json:"cpu"`
+	calibration.Head
+	Engine rawblock.Engine `json:"engine"` // of the curve's calls
+	Layout rawblock.Layout `json:"layout"` // that its sizes are of
+	Block  int             `json:"block"`  // the device's, in bytes
+	Curve  []Point         `json:"curve"`
+	Fits   map[Path]Device `json:"fits"`
+	CPU    []Cost          `json:"cpu"`
 }
 
-// Cost is the store's own work for keys with a payload of so many bytes, on a
-// device that takes no time.
+// Case is the name of the case.
+const Case = "rawblock"
+
+// Cost is the store's own work for keys with a payload of so many bytes.
 type Cost struct {
 	Payload  int           `json:"payload"`
-	Key      time.Duration `json:"key_ns"`      // a key in a batch, or in the loop
+	Loop     time.Duration `json:"loop_ns"`     // a key, one after the other, without filling its buffer
+	Batch    time.Duration `json:"batch_ns"`    // a key of a batch
 	Dispatch time.Duration `json:"dispatch_ns"` // a goroutine for it
 }
 
-// ErrCalibration occurs when a calibration can't be read, or isn't of this host.
-var ErrCalibration = errors.New("no calibration for this")
+// curveSize is the size of the device that is calibrated on, in bytes.
+const curveSize = 128 << 20
 
 // Payloads are those that a calibration covers.
 var Payloads = []int{4 << 10, 64 << 10}
 
-// Run calibrates on a device, whose content it overwrites. h is the host's
-// fingerprint, with the path that the device lies on. It takes some ten seconds.
-func Run(ctx context.Context, dev rawblock.Device, engine rawblock.Engine, h host.Fingerprint) (Calibration, error) {
-	c := Calibration{Schema: Schema, Host: h, Engine: engine, Layout: rawblock.Aligned, Block: dev.BlockSize(), Fits: make(map[Path]Device)}
+// Run calibrates on a device that open opens, whose content it overwrites. h is the
+// host's fingerprint, with the path that the device lies on. It takes some ten
+// seconds.
+func Run(ctx context.Context, open Open, engine rawblock.Engine, h host.Fingerprint) (c Calibration, err error) {
+	dev, err := open(ctx, curveSize)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	c = Calibration{
+		Head:   calibration.Head{Case: Case, Schema: Schema, Host: h},
+		Engine: engine, Layout: rawblock.Aligned, Block: dev.BlockSize(), Fits: make(map[Path]Device),
+	}
 	var sizes []int
 	for _, n := range Payloads {
 		sizes = append(sizes, int(rawblock.SlotSize(n, c.Layout, c.Block)))
-		cost, err := cpu(ctx, n)
+		cost, err := cpu(ctx, open, n)
 		if err != nil {
 			return c, err
 		}
 		c.CPU = append(c.CPU, cost)
 	}
-	var err error
 	if c.Curve, err = Curve(ctx, dev, sizes...); err != nil {
 		return c, err
 	}
@@ -79,57 +90,26 @@ func Run(ctx context.Context, dev rawblock.Device, engine rawblock.Engine, h hos
 	return c, nil
 }
 
-// Write writes the calibration as JSON.
-func (c Calibration) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(c)
-}
-
-// Read reads what Write wrote. The error wraps ErrCalibration.
-func Read(r io.Reader) (Calibration, error) {
-	var c Calibration
-	if err := json.NewDecoder(io.LimitReader(r, maxFile)).Decode(&c); err != nil {
-		return c, fmt.Errorf("%w: %w", ErrCalibration, err)
+// Check refuses what no calibration gives: see calibration.Fitted.
+func (c Calibration) Check() error {
+	if err := c.Expect(Case, Schema); err != nil {
+		return err
 	}
-	if c.Schema != Schema || len(c.Fits) == 0 || len(c.CPU) == 0 {
-		return c, fmt.Errorf("%w: schema %d, %d fits, %d costs; this program writes schema %d: calibrate anew", ErrCalibration, c.Schema, len(c.Fits), len(c.CPU), Schema)
-	}
-	return c, c.check()
-}
-
-const maxFile = 8 << 20 // bytes; what Write writes is some kilobytes
-
-// check refuses what no calibration gives, since the file may be a stranger's. The
-// error wraps ErrCalibration.
-func (c Calibration) check() error {
 	const long, many = time.Hour, 1 << 16
-	if _, ok := c.Fits[Call]; !ok {
-		return fmt.Errorf("%w: it has no fit of path %s", ErrCalibration, Call)
+	if _, ok := c.Fits[Call]; !ok || len(c.CPU) == 0 {
+		return calibration.Refuse("it has no fit of path %s, or no costs", Call)
 	}
 	for path, d := range c.Fits {
 		if min(d.PerWrite, d.Service) < 0 || max(d.PerWrite, d.Service) > long || d.Channels < 1 || d.Channels > many || d.BytesPerSec < 0 {
-			return fmt.Errorf("%w: the fit of path %s can't be: %+v", ErrCalibration, path, d)
+			return calibration.Refuse("the fit of path %s can't be: %+v", path, d)
 		}
 	}
 	for _, x := range c.CPU {
-		if x.Payload < 0 || min(x.Key, x.Dispatch) < 0 || max(x.Key, x.Dispatch) > long {
-			return fmt.Errorf("%w: the costs can't be: %+v", ErrCalibration, x)
+		if x.Payload < 0 || min(x.Loop, x.Batch, x.Dispatch) < 0 || max(x.Loop, x.Batch, x.Dispatch) > long {
+			return calibration.Refuse("the costs can't be: %+v", x)
 		}
 	}
-	if c.Host.GOMAXPROCS > many {
-		return fmt.Errorf("%w: %d processors", ErrCalibration, c.Host.GOMAXPROCS)
-	}
 	return nil
-}
-
-// For says whether the calibration is of that host and disk. The error wraps
-// ErrCalibration and names both.
-func (c Calibration) For(h host.Fingerprint) error {
-	if c.Host.Place() == h.Place() {
-		return nil
-	}
-	return fmt.Errorf("%w: it is of %s, and this is %s", ErrCalibration, c.Host.Place(), h.Place())
 }
 
 // Params are the model's parameters for a strategy and a payload. A payload that
@@ -142,13 +122,17 @@ func (c Calibration) Params(s rawblock.Strategy, payload int64) param.Table {
 		}
 	}
 	on, d := param.Calibrated("host "+c.Host.Place()), c.Fits[c.path(s)]
+	key := cost.Loop
+	if c.path(s) == Ring {
+		key = cost.Batch
+	}
 	t := model.Study()
 	for _, p := range []struct {
 		name  string
 		value int64
 	}{
 		{model.Cores, int64(max(c.Host.GOMAXPROCS, 1))},
-		{model.KeyCPU, int64(cost.Key)},
+		{model.KeyCPU, int64(key)},
 		{model.WriteCPU, int64(d.PerWrite)},
 		{model.Dispatch, int64(cost.Dispatch)},
 		{model.Overshoot, 0},
@@ -185,41 +169,76 @@ func (c Calibration) Predict(ctx context.Context, s rawblock.Strategy, keys int,
 	return f.Took, err
 }
 
-// cpu measures the store's own work on a device that takes no time.
-func cpu(ctx context.Context, payload int) (Cost, error) {
+// cpu measures the store's own work on a key, in a loop and in a batch on the device
+// itself, by stages: a buffer that the device has just read from is dearer to fill
+// again than one that nobody read. In a loop filling is a part of the curve. What a
+// goroutine adds comes from a device that takes no time.
+func cpu(ctx context.Context, open Open, payload int) (Cost, error) {
 	const keys, times = 200, 15
-	took := func(s rawblock.Strategy) (time.Duration, error) {
-		runtime.GC() // else the garbage of what was before is paid here
-		dev := null{size: rawblock.SizeFor(2*keys, payload, rawblock.Aligned, block), block: block}
-		all, err := Times(ctx, dev, s, rawblock.Aligned, keys, payload, times)
+	size := rawblock.SizeFor(2*keys, payload, rawblock.Aligned, block)
+	work := func(s rawblock.Strategy, stages ...metrics.Stage) (sum time.Duration, err error) {
+		dev, err := open(ctx, size)
 		if err != nil {
 			return 0, err
 		}
-		return all[len(all)/4] / keys, nil
+		rec := metrics.NewRecorder(rawblock.Stages, metrics.WithSwitch(true))
+		_, err = Times(ctx, dev, rawblock.Options{Strategy: s, Layout: rawblock.Aligned, Payload: payload, Recorder: rec}, keys, times, settle)
+		got := rec.Snapshot().Stages
+		for _, g := range stages {
+			sum += time.Duration(got[g].Dist.Quantile(0.5))
+		}
+		return sum, err
+	}
+	c := Cost{Payload: payload}
+	var err error
+	if c.Loop, err = work(rawblock.Sequential, rawblock.StageReserve, rawblock.StageCommit); err != nil {
+		return c, err
+	}
+	if c.Batch, err = work(rawblock.Batch, rawblock.StageReserve, rawblock.StagePrepare, rawblock.StageCommit); err != nil {
+		return c, err
+	}
+	c.Batch /= keys // which share a sample
+	took := func(s rawblock.Strategy) (time.Duration, error) {
+		runtime.GC() // else the garbage of what was before is paid here
+		all, err := Times(ctx, null{size: size, block: block}, rawblock.Options{Strategy: s, Layout: rawblock.Aligned, Payload: payload}, keys, times, 0)
+		if err != nil {
+			return 0, err
+		}
+		return all[len(all)/2] / keys, nil
 	}
 	loop, err := took(rawblock.Batch)
 	if err != nil {
-		return Cost{}, err
+		return c, err
 	}
 	fan, err := took(rawblock.FanOut)
-	return Cost{Payload: payload, Key: loop, Dispatch: max(fan-loop, 0)}, err
+	c.Dispatch = max(fan-loop, 0)
+	return c, err
 }
 
 const block = 4096 // of the device without time
 
+// settle is how long a device is written to before anything counts: a disk goes on
+// for a while with what made the file.
+const settle = 500 * time.Millisecond
+
 // Times puts keys again and again, deletes them in between, and gives the times
-// of the PutManys in rising order. It owns the device.
-func Times(ctx context.Context, dev rawblock.Device, s rawblock.Strategy, l rawblock.Layout, keys, payload, times int) (all []time.Duration, err error) {
-	store, err := rawblock.New(dev, rawblock.Options{Payload: payload, Strategy: s, Layout: l, Placement: rawblock.Scattered})
+// of the PutManys in rising order, without those until warm has passed. It owns the
+// device.
+func Times(ctx context.Context, dev rawblock.Device, o rawblock.Options, keys, times int, warm time.Duration) (all []time.Duration, err error) {
+	o.Placement = rawblock.Scattered
+	store, err := rawblock.New(dev, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	ks, objects := make([]rawblock.Key, keys), make([][]byte, keys)
+	// Content, or else all of memory that was never written is one page, in the cache.
+	content := rand.NewChaCha8([32]byte{1})
 	for i := range ks {
-		ks[i], objects[i] = rawblock.KeyOf(strconv.Itoa(i)), make([]byte, payload)
+		ks[i], objects[i] = rawblock.KeyOf(strconv.Itoa(i)), make([]byte, o.Payload)
+		_, _ = content.Read(objects[i]) // never fails
 	}
-	for i := range times + 1 { // the first one warms up
+	for first, began := true, time.Now(); len(all) < times; first = false {
 		start := time.Now()
 		res, err := store.PutMany(ctx, ks, objects)
 		took := time.Since(start)
@@ -232,7 +251,7 @@ func Times(ctx context.Context, dev rawblock.Device, s rawblock.Strategy, l rawb
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
+		if !first && start.Sub(began) >= warm {
 			all = append(all, took)
 		}
 	}

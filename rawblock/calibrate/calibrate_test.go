@@ -1,8 +1,7 @@
 package calibrate
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"testing/quick"
 	"time"
 
+	"latlab.example/common/calibration"
+	"latlab.example/common/calibration/calibrationtest"
 	"latlab.example/common/host"
 	"latlab.example/rawblock"
 	"latlab.example/rawblock/model"
@@ -69,22 +70,22 @@ func TestFitRefusesWhatItCanNot(t *testing.T) {
 	}
 }
 
-// calibration is of a host with 10 us a write, 100 us of service and 4 channels
+// example is of a host with 10 us a write, 100 us of service and 4 channels
 // for calls, 32 for batches.
-func calibration() Calibration {
+func example() Calibration {
 	return Calibration{
-		Schema: Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}, Engine: rawblock.IOUring, Layout: rawblock.Aligned, Block: 4096,
+		Head: calibration.Head{Case: Case, Schema: Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}}, Engine: rawblock.IOUring, Layout: rawblock.Aligned, Block: 4096,
 		Fits: map[Path]Device{
 			Call: {PerWrite: 10 * time.Microsecond, Service: 100 * time.Microsecond, Channels: 4, BytesPerSec: 1e9, Cores: 2},
 			Ring: {PerWrite: 10 * time.Microsecond, Service: 100 * time.Microsecond, Channels: 32, BytesPerSec: 1e9, Cores: 1},
 		},
-		CPU: []Cost{{Payload: 4096, Key: 2 * time.Microsecond, Dispatch: time.Microsecond}, {Payload: 65536, Key: 20 * time.Microsecond, Dispatch: time.Microsecond}},
+		CPU: []Cost{{Payload: 4096, Loop: 2 * time.Microsecond, Batch: 2 * time.Microsecond, Dispatch: time.Microsecond}, {Payload: 65536, Loop: 20 * time.Microsecond, Batch: 20 * time.Microsecond, Dispatch: time.Microsecond}},
 	}
 }
 
 // What is predicted is what can be worked out by hand.
 func TestPredict(t *testing.T) {
-	c := calibration()
+	c := example()
 	for _, test := range []struct {
 		strategy rawblock.Strategy
 		keys     int
@@ -128,41 +129,15 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-func TestRoundTrip(t *testing.T) {
-	c := calibration()
+func TestFile(t *testing.T) {
+	c := example()
 	c.Curve = curve(c.Fits[Call], Call, 8192)
-	var file bytes.Buffer
-	if err := c.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	text := file.String()
-	got, err := Read(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(got.Curve, c.Curve) || got.Fits[Ring] != c.Fits[Ring] || !slices.Equal(got.CPU, c.CPU) || got.Host.Place() != c.Host.Place() {
-		t.Errorf("read back:\n%+v\nwritten:\n%+v", got, c)
-	}
-	if err := got.For(c.Host); err != nil {
-		t.Error(err)
-	}
-	other := c.Host
-	other.CPU = "another"
-	if err := got.For(other); !errors.Is(err, ErrCalibration) {
-		t.Errorf("of another host: %v", err)
-	}
-	for name, broken := range map[string]string{
-		"no JSON": "{", "another schema": strings.Replace(text, `"schema": 1`, `"schema": 2`, 1), "nothing in it": `{"schema": 1}`,
-	} {
-		if _, err := Read(strings.NewReader(broken)); !errors.Is(err, ErrCalibration) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	calibrationtest.Check(t, c)
 }
 
 // The parameters of a calibration give it back, and a changed one counts.
 func TestTable(t *testing.T) {
-	c := calibration()
+	c := example()
 	back := c.Varied(c.Table())
 	if back.Fits[Call] != c.Fits[Call] || back.Fits[Ring] != c.Fits[Ring] || !slices.Equal(back.CPU, c.CPU) {
 		t.Errorf("%+v became %+v", c, back)
@@ -181,28 +156,22 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestWriteResiduals(t *testing.T) {
-	var s strings.Builder
-	err := WriteResiduals(&s, []Residual{
-		{rawblock.Batch, 100, 4096, 1200 * time.Microsecond, time.Millisecond, time.Millisecond},
-		{rawblock.Pool, 100, 4096, 1300 * time.Microsecond, time.Millisecond, time.Millisecond},
-	})
-	if err != nil || !strings.Contains(s.String(), "+20%") || !strings.Contains(s.String(), "1 of 2 predictions are within 25 %") {
-		t.Errorf("%v\n%s", err, &s)
-	}
+// onNothing opens the device that takes no time.
+func onNothing(_ context.Context, size int64) (rawblock.Device, error) {
+	return null{size: size, block: block}, nil
 }
 
 // The store's own work is measured without a device: more for more bytes.
 func TestCPU(t *testing.T) {
-	small, err := cpu(t.Context(), 4096)
+	small, err := cpu(t.Context(), onNothing, 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
-	large, err := cpu(t.Context(), 256<<10)
+	large, err := cpu(t.Context(), onNothing, 256<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if small.Key <= 0 || large.Key <= small.Key {
-		t.Errorf("a key costs %v with 4 KiB and %v with 256 KiB", small.Key, large.Key)
+	if min(small.Loop, small.Batch) <= 0 || large.Batch <= small.Batch {
+		t.Errorf("a key costs %+v with 4 KiB and %+v with 256 KiB", small, large)
 	}
 }

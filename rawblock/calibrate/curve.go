@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"latlab.example/rawblock"
 )
@@ -29,8 +29,9 @@ type Point struct {
 	Path  Path `json:"path"`
 	Bytes int  `json:"bytes"` // of a write
 	Depth int  `json:"depth"` // writes under way
-	// Latency is that of a write by path Call, by Little's law from their rate, as
-	// the depth is kept up; by path Ring it is the time of a whole batch.
+	// Latency is that of filling a buffer and writing it by path Call, by Little's law
+	// from their rate, as the depth is kept up; by path Ring it is the time of a whole
+	// batch, whose buffers were full.
 	Latency time.Duration `json:"latency_ns"`
 }
 
@@ -42,14 +43,12 @@ var Depths = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 
 const (
 	writes = 128 // of one measurement, or four times the depth if that is more
-	rounds = 12  // over all points; the lower quartile counts
+	rounds = 11  // over all points; the median counts
 )
 
 // Curve measures latency against depth for writes of these sizes at random places
 // of the device, on both paths, or on path Call only if the device takes no
-// batches. It overwrites what is there. A host that does other things too makes
-// everything slower and nothing faster, so the lower quartile of twelve rounds
-// counts. Each measures no more writes than a large PutMany makes: a disk that
+// batches. It overwrites what is there. Each of eleven rounds measures no more writes than a large PutMany makes: a disk that
 // lends speed for a while would show another face in a longer one.
 func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, error) {
 	var points []Point
@@ -82,36 +81,56 @@ func Curve(ctx context.Context, dev rawblock.Device, sizes ...int) ([]Point, err
 	}
 	for i := range points {
 		slices.Sort(seen[i])
-		points[i].Latency = seen[i][len(seen[i])/4]
+		points[i].Latency = seen[i][len(seen[i])/2]
 	}
 	return points, nil
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const objectBytes = 64 << 20 // more than caches hold
+
+// objects is memory that buffers are filled from.
+var objects = sync.OnceValue(func() []byte {
+	all := make([]byte, objectBytes)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(all) // never fails; memory that was never written is one page, in the cache
+	return all
+})
 
 // measure does some writes: by path Call it keeps the point's number of them under
 // way, by path Ring it hands so many over at once, as a store does.
 func measure(ctx context.Context, dev rawblock.Device, p Point) (time.Duration, error) {
 	slots := make([]rawblock.IO, p.Depth)
-	mem := aligned(p.Depth*p.Bytes, dev.BlockSize())
+	mem, err := rawblock.MapPages(p.Depth * p.Bytes) // memory of the Go heap is written more slowly
+	if err != nil {
+		return 0, err
+	}
+	defer rawblock.UnmapPages(mem)
+	// A store fills each buffer from objects that are no longer in a cache, with their
+	// checksum, which costs the writes of others something, too.
+	fill := func(r *rand.Rand, buf []byte) {
+		copy(buf, objects()[r.IntN(objectBytes-len(buf)):])
+		buf[0] = byte(crc32.Checksum(buf, castagnoli))
+	}
 	// Each write under way has a part of the device to itself, so that none overlap:
 	// room for eight, as in a store that is nearly empty.
 	part := min(8, dev.Size()/int64(p.Depth)/int64(p.Bytes))
 	for i := range slots {
 		slots[i].Buf = mem[i*p.Bytes : (i+1)*p.Bytes : (i+1)*p.Bytes]
-		for j := range slots[i].Buf {
-			slots[i].Buf[j] = byte(j*7 + i)
-		}
 	}
 	place := func(r *rand.Rand, i int) int64 { return (int64(i)*part + r.Int64N(part)) * int64(p.Bytes) }
 	n := int64(max(writes, 4*p.Depth))
 	var issued atomic.Int64
 	start := time.Now()
-	var err error
 	if p.Path == Ring {
 		r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 		for range n / int64(p.Depth) {
+			filling := time.Now() // the disk has that time to itself, as with a store
 			for i := range slots {
 				slots[i].Off = place(r, i)
+				fill(r, slots[i].Buf)
 			}
+			start = start.Add(time.Since(filling))
 			if err = dev.(rawblock.Batcher).WriteBatch(ctx, slots, nil); err != nil {
 				break
 			}
@@ -124,6 +143,7 @@ func measure(ctx context.Context, dev rawblock.Device, p Point) (time.Duration, 
 				r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 				for issued.Add(1) <= n && errs[i] == nil {
 					slots[i].Off = place(r, i)
+					fill(r, slots[i].Buf)
 					errs[i] = dev.Write(ctx, slots[i])
 				}
 			})
@@ -135,11 +155,4 @@ func measure(ctx context.Context, dev rawblock.Device, p Point) (time.Duration, 
 		return 0, err
 	}
 	return time.Since(start) * time.Duration(p.Depth) / time.Duration(n), nil
-}
-
-// aligned is memory that direct I/O takes.
-func aligned(n, block int) []byte {
-	mem := make([]byte, n+block)
-	off := (block - int(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%uintptr(block))) % block
-	return mem[off : off+n : off+n]
 }

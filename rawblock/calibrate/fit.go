@@ -45,12 +45,16 @@ const maxChannels = 256
 // Fit finds the device that comes closest to the points, which must be of one
 // path and not be empty, on so many cores: the least sum of squared logarithms of
 // fitted over measured latency. The points at depth 1 count as much as all others
-// together, since every loop rests on them. The others count by their depth: a
-// large batch rests on the deep ones, and a pool on those from where the rate no
-// longer grows.
+// together, since every loop rests on them. The others count alike by path Call, and
+// by their depth by path Ring, where a large batch rests on the deep ones.
 func Fit(points []Point, cores int) (Device, error) {
 	var alone, deep float64 // sums of weights
-	weigh := func(p Point) float64 { return float64(p.Depth) }
+	weigh := func(p Point) float64 {
+		if p.Path == Ring {
+			return float64(p.Depth)
+		}
+		return 1
+	}
 	for _, p := range points {
 		if p.Latency <= 0 || p.Depth < 1 || p.Bytes < 1 {
 			return Device{}, fmt.Errorf("calibrate: a point of %d writes of %d bytes in %v: all must be positive", p.Depth, p.Bytes, p.Latency)
@@ -125,13 +129,12 @@ func descend(f func(law) float64, start float64) (best law, least float64) {
 	return best, least
 }
 
-// WriteCurve writes a row a point: measured and fitted latency. It returns the
-// error of w.
-func WriteCurve(w io.Writer, points []Point, fits map[Path]Device) error {
+// WriteFit writes a row a point: measured and fitted latency.
+func (c Calibration) WriteFit(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tab, "path\tbytes\tdepth\tmeasured\tfitted\tresidual\t")
-	for _, p := range points {
-		fitted := fits[p.Path].Latency(p.Depth, p.Bytes)
+	for _, p := range c.Curve {
+		fitted := c.Fits[p.Path].Latency(p.Depth, p.Bytes)
 		fmt.Fprintf(tab, "%s\t%d\t%d\t%.1fus\t%.1fus\t%+.0f%%\t\n", p.Path, p.Bytes, p.Depth, float64(p.Latency)/1e3, float64(fitted)/1e3, 100*(float64(fitted)/float64(p.Latency)-1))
 	}
 	return tab.Flush()

@@ -25,7 +25,8 @@ func (c Calibration) Table() param.Table {
 		all = add(all, string(path)+"-bandwidth", param.Rate, d.BytesPerSec, "bytes a second by "+of)
 	}
 	for _, x := range c.CPU {
-		all = add(all, fmt.Sprintf("key-cpu-%d", x.Payload), param.Time, int64(x.Key), fmt.Sprintf("the store's work on a key of %d bytes", x.Payload))
+		all = add(all, fmt.Sprintf("loop-cpu-%d", x.Payload), param.Time, int64(x.Loop), fmt.Sprintf("the store's work on a key of %d bytes, one after the other", x.Payload))
+		all = add(all, fmt.Sprintf("batch-cpu-%d", x.Payload), param.Time, int64(x.Batch), fmt.Sprintf("the store's work on a key of %d bytes in a batch", x.Payload))
 		all = add(all, fmt.Sprintf("dispatch-%d", x.Payload), param.Time, int64(x.Dispatch), fmt.Sprintf("a goroutine for a key of %d bytes", x.Payload))
 	}
 	return param.New(all...)
@@ -46,7 +47,7 @@ func (c Calibration) Varied(t param.Table) Calibration {
 	c.Fits = fits
 	var costs []Cost
 	for _, x := range c.CPU {
-		costs = append(costs, Cost{x.Payload, t.Time(fmt.Sprintf("key-cpu-%d", x.Payload)), t.Time(fmt.Sprintf("dispatch-%d", x.Payload))})
+		costs = append(costs, Cost{x.Payload, t.Time(fmt.Sprintf("loop-cpu-%d", x.Payload)), t.Time(fmt.Sprintf("batch-cpu-%d", x.Payload)), t.Time(fmt.Sprintf("dispatch-%d", x.Payload))})
 	}
 	c.CPU = costs
 	return c

@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"latlab.example/common/host"
@@ -12,9 +11,6 @@ import (
 	fitted "latlab.example/rawblock/calibrate"
 	"latlab.example/rawblock/uring"
 )
-
-// calibrationSize is the size of the file that is calibrated on.
-const calibrationSize = 128 << 20
 
 // openCalibrated opens a nameless file of that size for calibrations, through io_uring
 // unless this build or host hasn't got it.
@@ -40,30 +36,27 @@ func calibratedEngine() rawblock.Engine {
 // Calibrate fits the model to a file in the folder for real files: see package
 // calibrate. It takes some ten seconds and writes a few GB. The error is a
 // lab.Unavailable if there can't be such a file.
-func Calibrate(ctx context.Context) (c fitted.Calibration, err error) {
+func Calibrate(ctx context.Context) (fitted.Calibration, error) {
 	if err := probeFile(ctx); err != nil {
-		return c, err
+		return fitted.Calibration{}, err
 	}
 	dir, err := lab.RealDir()
 	if err != nil {
-		return c, err
+		return fitted.Calibration{}, err
 	}
 	h, err := host.Read(ctx, dir)
 	if err != nil {
-		return c, err
+		return fitted.Calibration{}, err
 	}
-	dev, err := openCalibrated(ctx, calibrationSize)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, dev.Close()) }()
-	return fitted.Run(ctx, dev, calibratedEngine(), h)
+	return fitted.Run(ctx, openCalibrated, calibratedEngine(), h)
 }
 
-// Residuals measures what the calibration predicts, on files in the same folder.
-// It takes about half a minute.
-func Residuals(ctx context.Context, c fitted.Calibration) ([]fitted.Residual, error) {
-	return fitted.Compare(ctx, c, openCalibrated)
+// Compare is the calibration with what it predicts beside what was measured, on
+// files in the same folder. It takes about half a minute.
+func Compare(ctx context.Context, c fitted.Calibration) (fitted.Calibration, error) {
+	var err error
+	c.Residuals, err = fitted.Compare(ctx, c, openCalibrated)
+	return c, err
 }
 
 // Calibrated is putmany's model of the host that the calibration is of: the

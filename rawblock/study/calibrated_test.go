@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"latlab.example/common/calibration"
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
 	"latlab.example/common/lab/labtest"
@@ -16,12 +17,12 @@ import (
 // and the loop without one.
 func TestCalibratedRig(t *testing.T) {
 	c := calibrate.Calibration{
-		Schema: calibrate.Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}, Engine: rawblock.IOUring, Layout: rawblock.Aligned, Block: 4096,
+		Head: calibration.Head{Case: calibrate.Case, Schema: calibrate.Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 2}}, Engine: rawblock.IOUring, Layout: rawblock.Aligned, Block: 4096,
 		Fits: map[calibrate.Path]calibrate.Device{
 			calibrate.Call: {PerWrite: 10 * time.Microsecond, Service: 100 * time.Microsecond, Channels: 4, BytesPerSec: 1e9, Cores: 2},
 			calibrate.Ring: {PerWrite: 10 * time.Microsecond, Service: 100 * time.Microsecond, Channels: 32, BytesPerSec: 1e9, Cores: 1},
 		},
-		CPU: []calibrate.Cost{{Payload: 4096, Key: 2 * time.Microsecond, Dispatch: time.Microsecond}},
+		CPU: []calibrate.Cost{{Payload: 4096, Loop: 2 * time.Microsecond, Batch: 2 * time.Microsecond, Dispatch: time.Microsecond}},
 	}
 	e := study.PutMany
 	e.Rigs = []lab.Rig{study.Calibrated(c)}

@@ -2,14 +2,12 @@ package calibrate
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"latlab.example/common/calibration"
 	"latlab.example/common/host"
 	"latlab.example/common/sim"
 	"latlab.example/common/sim/param"
@@ -21,20 +19,19 @@ const Schema = 1
 
 // Calibration is what was measured and fitted on one host and server.
 type Calibration struct {
-	Schema int              `json:"schema"`
-	Host   host.Fingerprint `json:"host"`   // of the client
-	Server string           `json:"server"` // its version
-	Curve  []Point          `json:"curve"`
-	Fit    Fit              `json:"fit"`
+	calibration.Head         // the client's host
+	Server           string  `json:"server"` // its version
+	Curve            []Point `json:"curve"`
+	Fit              Fit     `json:"fit"`
 }
 
-// ErrCalibration occurs when a calibration can't be read, or isn't of this host.
-var ErrCalibration = errors.New("no calibration for this")
+// Case is the name of the case.
+const Case = "spatial"
 
 // Run calibrates on the server that cfg reaches, which holds the data. It writes
 // nothing there. It takes about a minute.
 func Run(ctx context.Context, cfg *pgxpool.Config, h host.Fingerprint) (Calibration, error) {
-	c := Calibration{Schema: Schema, Host: h}
+	c := Calibration{Head: calibration.Head{Case: Case, Schema: Schema, Host: h}}
 	var err error
 	if c.Server, err = Version(ctx, cfg); err != nil {
 		return c, err
@@ -46,38 +43,15 @@ func Run(ctx context.Context, cfg *pgxpool.Config, h host.Fingerprint) (Calibrat
 	return c, err
 }
 
-// Write writes the calibration as JSON.
-func (c Calibration) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(c)
-}
-
-// Read reads what Write wrote. The error wraps ErrCalibration.
-func Read(r io.Reader) (Calibration, error) {
-	var c Calibration
-	if err := json.NewDecoder(io.LimitReader(r, maxFile)).Decode(&c); err != nil {
-		return c, fmt.Errorf("%w: %w", ErrCalibration, err)
+// Check refuses what no calibration gives: see calibration.Fitted.
+func (c Calibration) Check() error {
+	if err := c.Expect(Case, Schema); err != nil {
+		return err
 	}
-	if c.Schema != Schema || c.Fit.Work <= 0 || c.Fit.Cores < 1 || c.Fit.Spread < 1 {
-		return c, fmt.Errorf("%w: schema %d, %v of work on %d cores; this program writes schema %d: calibrate anew", ErrCalibration, c.Schema, c.Fit.Work, c.Fit.Cores, Schema)
+	if f := c.Fit; f.Work <= 0 || f.Work > time.Hour || f.Wait < 0 || f.Wait > time.Hour || f.Cores < 1 || f.Cores > 1<<16 || f.Spread < 1 || f.Spread > 1000 {
+		return calibration.Refuse("the fit can't be: %+v", f)
 	}
-	// What no calibration gives, since the file may be a stranger's.
-	if c.Fit.Work > time.Hour || c.Fit.Wait < 0 || c.Fit.Wait > time.Hour || c.Fit.Cores > 1<<16 || c.Fit.Spread > 1000 {
-		return c, fmt.Errorf("%w: the fit can't be: %+v", ErrCalibration, c.Fit)
-	}
-	return c, nil
-}
-
-const maxFile = 8 << 20 // bytes; what Write writes is some kilobytes
-
-// For says whether the calibration is of that host. The error wraps ErrCalibration
-// and names both.
-func (c Calibration) For(h host.Fingerprint) error {
-	if c.Host.Place() == h.Place() {
-		return nil
-	}
-	return fmt.Errorf("%w: it is of %s, and this is %s", ErrCalibration, c.Host.Place(), h.Place())
+	return nil
 }
 
 // Params are the model's parameters on the calibrated host and server.

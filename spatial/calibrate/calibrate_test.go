@@ -1,7 +1,6 @@
 package calibrate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -14,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"latlab.example/common/bubble"
+	"latlab.example/common/calibration"
+	"latlab.example/common/calibration/calibrationtest"
 	"latlab.example/common/emu"
 	"latlab.example/common/host"
 	"latlab.example/spatial/data"
@@ -75,7 +76,7 @@ func TestPredictsTheFake(t *testing.T) {
 	}
 	const cores = 2
 	var c Calibration
-	var rows []Residual
+	var rows []calibration.Residual
 	err := bubble.Run(t.Context(), func(ctx context.Context) (err error) {
 		const addr = "postgis:5432"
 		n := bubble.NewNet(bubble.Link{RTT: 200 * time.Microsecond})
@@ -107,7 +108,7 @@ func TestPredictsTheFake(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := errors.Join(WriteCurve(&text, c.Curve, c.Fit), WriteResiduals(&text, rows)); err != nil {
+	if err := errors.Join(c.WriteFit(&text), calibration.WriteResiduals(&text, rows)); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + text.String())
@@ -118,16 +119,16 @@ func TestPredictsTheFake(t *testing.T) {
 		t.Errorf("the server's version is %q", c.Server)
 	}
 	for _, r := range rows {
-		if math.Abs(r.Off()) > Bar {
-			t.Errorf("%+v: %v predicted, %v measured", r.Setup, r.Predicted, r.Measured)
+		if math.Abs(r.Off()) > calibration.Bar {
+			t.Errorf("%s: %v predicted, %v measured", r.What, r.Predicted, r.Measured)
 		}
 	}
 }
 
-// calibration is of a host whose requests work 2 ms on one of four cores.
-func calibration() Calibration {
+// example is of a host whose requests work 2 ms on one of four cores.
+func example() Calibration {
 	return Calibration{
-		Schema: Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 4}, Server: "15.0",
+		Head: calibration.Head{Case: Case, Schema: Schema, Host: host.Fingerprint{OS: "linux", GOMAXPROCS: 4}}, Server: "15.0",
 		Curve: []Point{{Users: 1, PerSec: 400, Response: 2500 * time.Microsecond, Median: 2 * time.Millisecond, P95: 4 * time.Millisecond}},
 		Fit:   Fit{Work: 2 * time.Millisecond, Wait: 500 * time.Microsecond, Cores: 4, Spread: 2},
 	}
@@ -135,7 +136,7 @@ func calibration() Calibration {
 
 // What the parameters draw has the mean that was fitted.
 func TestParams(t *testing.T) {
-	c := calibration()
+	c := example()
 	got, err := c.Predict(t.Context(), model.Setup{Users: 1, Think: 10 * time.Millisecond, Pool: 1})
 	if want := c.Fit.Work + c.Fit.Wait; err != nil || math.Abs(float64(got)/float64(want)-1) > 0.02 {
 		t.Errorf("one user's request takes %v, %v; want %v", got, err, want)
@@ -145,33 +146,4 @@ func TestParams(t *testing.T) {
 	}
 }
 
-func TestRoundTrip(t *testing.T) {
-	c := calibration()
-	var file bytes.Buffer
-	if err := c.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	text := file.String()
-	got, err := Read(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Fit != c.Fit || len(got.Curve) != 1 || got.Curve[0] != c.Curve[0] || got.Server != c.Server || got.Host.Place() != c.Host.Place() {
-		t.Errorf("read back:\n%+v\nwritten:\n%+v", got, c)
-	}
-	if err := got.For(c.Host); err != nil {
-		t.Error(err)
-	}
-	other := c.Host
-	other.CPU = "another"
-	if err := got.For(other); !errors.Is(err, ErrCalibration) {
-		t.Errorf("of another host: %v", err)
-	}
-	for name, broken := range map[string]string{
-		"no JSON": "{", "another schema": strings.Replace(text, `"schema": 1`, `"schema": 2`, 1), "nothing in it": `{"schema": 1}`,
-	} {
-		if _, err := Read(strings.NewReader(broken)); !errors.Is(err, ErrCalibration) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
+func TestFile(t *testing.T) { calibrationtest.Check(t, example()) }

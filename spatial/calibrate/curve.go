@@ -38,8 +38,7 @@ var (
 )
 
 // rounds is how often each point of a curve is measured, in random order; the
-// lower quartile counts, since a host that does other things too makes everything
-// slower and nothing faster.
+// median counts.
 const rounds = 5
 
 // connections of the pool behind a curve, which is never the limit.
@@ -70,15 +69,15 @@ func Measure(ctx context.Context, cfg *pgxpool.Config) ([]Point, error) {
 	}
 	points := make([]Point, len(Levels))
 	for i := range seen {
-		points[i] = quartile(seen[i])
+		points[i] = middle(seen[i])
 	}
 	return points, nil
 }
 
-// quartile is the point at the lower quartile of the mean responses.
-func quartile(all []Point) Point {
+// middle is the point with the median of the mean responses.
+func middle(all []Point) Point {
 	slices.SortFunc(all, func(a, b Point) int { return int(a.Response - b.Response) })
-	return all[len(all)/4]
+	return all[len(all)/2]
 }
 
 // client is a service with requests to make of it.

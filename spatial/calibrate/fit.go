@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"latlab.example/common/calibration"
 	"latlab.example/common/laws"
 )
 
@@ -110,23 +111,20 @@ func (f Fit) off(points []Point) (sum float64, err error) {
 	return sum, nil
 }
 
-// WriteCurve writes a row a point: measured and fitted response. It returns the
-// error of w, or the fit's.
-func WriteCurve(w io.Writer, points []Point, f Fit) error {
+// WriteFit writes a row a point: measured and fitted response.
+func (c Calibration) WriteFit(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tab, "users\treq/s\tmeasured\tfitted\tresidual\t")
-	for _, p := range points {
-		r, err := f.Response(p.Users)
+	for _, p := range c.Curve {
+		r, err := c.Fit.Response(p.Users)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(tab, "%d\t%.0f\t%s\t%s\t%+.0f%%\t\n", p.Users, p.PerSec, ms(p.Response), ms(r), 100*(float64(r)/float64(p.Response)-1))
+		fmt.Fprintf(tab, "%d\t%.0f\t%s\t%s\t%+.0f%%\t\n", p.Users, p.PerSec, calibration.Millis(p.Response), calibration.Millis(r), 100*(float64(r)/float64(p.Response)-1))
 	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "a request works %s on one of %d cores and waits %s\n", ms(f.Work), f.Cores, ms(f.Wait))
+	_, err := fmt.Fprintf(w, "a request works %s on one of %d cores and waits %s\n", calibration.Millis(c.Fit.Work), c.Fit.Cores, calibration.Millis(c.Fit.Wait))
 	return err
 }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.2fms", float64(d)/1e6) }

@@ -29,17 +29,15 @@ func Calibrate(ctx context.Context) (c fitted.Calibration, err error) {
 	return fitted.Run(ctx, tg.pool, h)
 }
 
-// Residuals measures what the calibration predicts, on the same server. It takes
-// three minutes.
-func Residuals(ctx context.Context, c fitted.Calibration) ([]fitted.Residual, error) {
-	if err := probe(ctx); err != nil {
-		return nil, err
-	}
+// Compare is the calibration with what it predicts beside what was measured, on the
+// same server. It takes three minutes.
+func Compare(ctx context.Context, c fitted.Calibration) (fitted.Calibration, error) {
 	tg, err := realTarget()
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	return fitted.Compare(ctx, c, tg.pool)
+	c.Residuals, err = fitted.Compare(ctx, c, tg.pool)
+	return c, err
 }
 
 // Calibrated is the model of the host and server that the calibration is of, for

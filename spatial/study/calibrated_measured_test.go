@@ -3,12 +3,12 @@
 package study
 
 import (
-	"errors"
 	"math"
-	"os"
 	"testing"
 	"time"
 
+	"latlab.example/common/calibration"
+	"latlab.example/common/calibration/calibrationtest"
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
 	"latlab.example/common/lab/labtest"
@@ -18,35 +18,13 @@ import (
 // BenchmarkMeasuredPrediction calibrates on a real server, predicts loads and
 // measures them. It prints curve and residuals, whatever they are.
 func BenchmarkMeasuredPrediction(b *testing.B) {
-	for b.Loop() {
-		c, err := Calibrate(b.Context())
-		var u *lab.Unavailable
-		if errors.As(err, &u) {
-			labtest.Require(b, u.Need, err)
-		} else if err != nil {
-			b.Fatal(err)
-		}
-		rows, err := Residuals(b.Context(), c)
-		if err != nil {
-			b.Fatal(err)
-		}
-		within := 0
-		for _, r := range rows {
-			if math.Abs(r.Off()) <= fitted.Bar {
-				within++
-			}
-		}
-		if err := errors.Join(fitted.WriteCurve(os.Stdout, c.Curve, c.Fit), fitted.WriteResiduals(os.Stdout, rows)); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(within)/float64(len(rows)), "within-bar/op")
-	}
+	calibrationtest.Measure(b, Calibrate, Compare)
 }
 
 // The calibrated model is a rig of pool-size, and passes for no other host's.
 func TestCalibratedRig(t *testing.T) {
 	c := fitted.Calibration{
-		Schema: fitted.Schema, Host: host.Fingerprint{OS: "linux"}, Server: "15.0",
+		Head: calibration.Head{Case: fitted.Case, Schema: fitted.Schema, Host: host.Fingerprint{OS: "linux"}}, Server: "15.0",
 		Fit: fitted.Fit{Work: 2 * time.Millisecond, Wait: time.Millisecond, Cores: 2, Spread: 2},
 	}
 	e := PoolSize

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,9 +15,10 @@ import (
 
 	coldfit "latlab.example/coldfetch/calibrate"
 	coldfetch "latlab.example/coldfetch/study"
+	"latlab.example/common/calibration"
 	"latlab.example/common/host"
 	"latlab.example/common/lab"
-	"latlab.example/rawblock/calibrate"
+	rawfit "latlab.example/rawblock/calibrate"
 	rawblock "latlab.example/rawblock/study"
 	spatialfit "latlab.example/spatial/calibrate"
 	spatial "latlab.example/spatial/study"
@@ -26,117 +28,32 @@ import (
 type calibrator struct {
 	name       string // of the case
 	experiment string // that the fitted model answers
-	run        func(context.Context, io.Writer) error
-	residuals  func(context.Context, io.Reader, io.Writer) error
+	fit        func(context.Context) (calibration.Fitted, error)
+	compare    func(context.Context, calibration.Fitted) (calibration.Fitted, error) // measures what it predicts
 	rig        func(io.Reader, host.Fingerprint) (lab.Rig, error)
 }
 
 var calibrators = []calibrator{
-	{
-		name: "coldfetch", experiment: coldfetch.LoopBlocking.Name,
-		run: func(ctx context.Context, w io.Writer) error {
-			c, err := coldfetch.Calibrate(ctx)
-			if err != nil {
-				return err
-			}
-			return c.Write(w)
-		},
-		residuals: func(ctx context.Context, r io.Reader, w io.Writer) error {
-			c, err := coldfit.Read(r)
-			if err != nil {
-				return err
-			}
-			if err := coldfit.WriteFit(w, c); err != nil {
-				return err
-			}
-			rows, err := coldfetch.Residuals(ctx, c)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
-			return coldfit.WriteResiduals(w, rows)
+	newCalibrator(coldfit.Case, coldfetch.LoopBlocking, coldfetch.Calibrate, coldfetch.Compare, coldfetch.Calibrated),
+	newCalibrator(rawfit.Case, rawblock.PutMany, rawblock.Calibrate, rawblock.Compare, rawblock.Calibrated),
+	newCalibrator(spatialfit.Case, spatial.PoolSize, spatial.Calibrate, spatial.Compare, spatial.Calibrated),
+}
+
+func newCalibrator[C calibration.Fitted](name string, x lab.Experiment, fit func(context.Context) (C, error), compare func(context.Context, C) (C, error), rig func(C) lab.Rig) calibrator {
+	return calibrator{
+		name: name, experiment: x.Name,
+		fit: func(ctx context.Context) (calibration.Fitted, error) { return fit(ctx) },
+		compare: func(ctx context.Context, c calibration.Fitted) (calibration.Fitted, error) {
+			return compare(ctx, c.(C)) // it is what fit gave
 		},
 		rig: func(r io.Reader, h host.Fingerprint) (lab.Rig, error) {
-			c, err := coldfit.Read(r)
-			if err == nil {
-				err = c.For(h)
-			}
+			c, err := calibration.Read[C](r)
 			if err != nil {
 				return lab.Rig{}, err
 			}
-			return coldfetch.Calibrated(c), nil
+			return rig(c), c.Heading().For(h)
 		},
-	},
-	{
-		name: "rawblock", experiment: rawblock.PutMany.Name,
-		run: func(ctx context.Context, w io.Writer) error {
-			c, err := rawblock.Calibrate(ctx)
-			if err != nil {
-				return err
-			}
-			return c.Write(w)
-		},
-		residuals: func(ctx context.Context, r io.Reader, w io.Writer) error {
-			c, err := calibrate.Read(r)
-			if err != nil {
-				return err
-			}
-			if err := calibrate.WriteCurve(w, c.Curve, c.Fits); err != nil {
-				return err
-			}
-			rows, err := rawblock.Residuals(ctx, c)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
-			return calibrate.WriteResiduals(w, rows)
-		},
-		rig: func(r io.Reader, h host.Fingerprint) (lab.Rig, error) {
-			c, err := calibrate.Read(r)
-			if err == nil {
-				err = c.For(h)
-			}
-			if err != nil {
-				return lab.Rig{}, err
-			}
-			return rawblock.Calibrated(c), nil
-		},
-	},
-	{
-		name: "spatial", experiment: spatial.PoolSize.Name,
-		run: func(ctx context.Context, w io.Writer) error {
-			c, err := spatial.Calibrate(ctx)
-			if err != nil {
-				return err
-			}
-			return c.Write(w)
-		},
-		residuals: func(ctx context.Context, r io.Reader, w io.Writer) error {
-			c, err := spatialfit.Read(r)
-			if err != nil {
-				return err
-			}
-			if err := spatialfit.WriteCurve(w, c.Curve, c.Fit); err != nil {
-				return err
-			}
-			rows, err := spatial.Residuals(ctx, c)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
-			return spatialfit.WriteResiduals(w, rows)
-		},
-		rig: func(r io.Reader, h host.Fingerprint) (lab.Rig, error) {
-			c, err := spatialfit.Read(r)
-			if err == nil {
-				err = c.For(h)
-			}
-			if err != nil {
-				return lab.Rig{}, err
-			}
-			return spatial.Calibrated(c), nil
-		},
-	},
+	}
 }
 
 func calibratorOf(name string) (calibrator, error) {
@@ -193,20 +110,33 @@ func (c calibrator) write(ctx context.Context, e env, path string, compare bool)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("calibrate %s: %w; name another file with --out", c.name, err)
 	}
-	var text bytes.Buffer
-	if err := c.run(ctx, &text); err != nil {
+	store := func(fitted calibration.Fitted) error {
+		var text bytes.Buffer
+		if err := calibration.Write(&text, fitted); err != nil {
+			return fmt.Errorf("calibrate %s: %w", c.name, err)
+		}
+		if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+			return fmt.Errorf("calibrate %s: %w; name another file with --out", c.name, err)
+		}
+		return nil
+	}
+	fitted, err := c.fit(ctx)
+	if err != nil {
 		return fmt.Errorf("calibrate %s: %w", c.name, err)
 	}
-	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("calibrate %s: %w; name another file with --out", c.name, err)
+	if err := errors.Join(store(fitted), fitted.WriteFit(e.out)); err != nil {
+		return err
 	}
 	if compare {
-		if err := c.residuals(ctx, bytes.NewReader(text.Bytes()), e.out); err != nil {
+		if fitted, err = c.compare(ctx, fitted); err != nil {
 			return fmt.Errorf("calibrate %s: %w", c.name, err)
 		}
 		fmt.Fprintln(e.out)
+		if err := errors.Join(store(fitted), calibration.WriteResiduals(e.out, fitted.Heading().Residuals)); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintf(e.out, "file      %s\nrun       latlab run %s --calibration %s\n", path, c.experiment, path)
+	_, err = fmt.Fprintf(e.out, "\nfile      %s\nrun       latlab run %s --calibration %s\n", path, c.experiment, path)
 	return err
 }
 
