@@ -5,33 +5,54 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchunit"
 
+	"latlab.example/common/calibration"
 	"latlab.example/common/lab"
 	"latlab.example/experiments/results"
 	"latlab.example/experiments/stats"
 )
 
-// Results are the result files of some folders.
+// Results are the result files of some folders, and their calibrations.
 type Results struct {
 	files []results.File // newest first
+	// Predictions are the calibrations that were compared with what they predict.
+	Predictions []Predictions
 	// Notes are about files that aren't results, a line each.
 	Notes []string
 }
 
-// ReadResults reads all result files under the folders. One that doesn't exist is
-// empty; a .txt file that isn't a result is noted and left out. Other errors are
-// those of the file system.
+// Predictions are what a model that was fitted to a host predicts, beside what was
+// measured there.
+type Predictions struct {
+	calibration.Head
+	Path string // of the calibration's file
+}
+
+// CalibrationDir is the folder, under one of results, that calibrations are in.
+const CalibrationDir = "calibration"
+
+// ReadResults reads all result files and calibrations under the folders. One that
+// doesn't exist is empty; a .txt file that isn't a result, or a .json file among the
+// calibrations that isn't one, is noted and left out. Other errors are those of the
+// file system.
 func ReadResults(dirs ...string) (Results, error) {
 	var r Results
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || filepath.Ext(path) != ".txt" {
+			if err != nil || d.IsDir() {
 				return err
+			}
+			if filepath.Ext(path) == ".json" && filepath.Base(filepath.Dir(path)) == CalibrationDir {
+				return r.addPredictions(path)
+			}
+			if filepath.Ext(path) != ".txt" {
+				return nil
 			}
 			f, err := results.ReadFile(path)
 			switch {
@@ -53,6 +74,21 @@ func ReadResults(dirs ...string) (Results, error) {
 		return strings.Compare(filepath.Base(b.Path), filepath.Base(a.Path))
 	})
 	return r, nil
+}
+
+func (r *Results) addPredictions(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch h, err := calibration.ReadHead(f); {
+	case err != nil:
+		r.Notes = append(r.Notes, fmt.Sprintf("left out: %s: %v", path, err))
+	case len(h.Residuals) > 0:
+		r.Predictions = append(r.Predictions, Predictions{h, path})
+	}
+	return nil
 }
 
 // of are the files of an experiment on a rig.

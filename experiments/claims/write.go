@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"latlab.example/common/calibration"
 	"latlab.example/common/lab"
 	"latlab.example/experiments/audit"
 )
@@ -47,6 +48,42 @@ func WriteText(w io.Writer, entries []Entry) error {
 			field("verdict", e.Verdict())
 		}
 		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WritePredictions writes, for each calibration of the case, or of all if it is "",
+// what its model predicts beside what was measured. It returns the error of w.
+func WritePredictions(w io.Writer, all []Predictions, name string) error {
+	for _, p := range all {
+		if name != "" && p.Case != name {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s: what the model that was fitted to host %s predicts (modelled) beside what was measured there (%s)\n", p.Case, p.Host.Place(), p.Path); err != nil {
+			return err
+		}
+		if err := calibration.WriteResiduals(w, p.Residuals); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WritePredictionsMarkdown writes the same as tables.
+func WritePredictionsMarkdown(w io.Writer, all []Predictions, name string) error {
+	var b strings.Builder
+	for _, p := range all {
+		if name != "" && p.Case != name {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s, fitted to host %s:\n\n| prediction | predicted (modelled) | measured | quartiles | residual |\n|---|---|---|---|---|\n", p.Case, p.Host.Place())
+		for _, r := range p.Residuals {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s to %s | %+.0f %% |\n", r.What, calibration.Millis(r.Predicted), calibration.Millis(r.Measured), calibration.Millis(r.Low), calibration.Millis(r.High), 100*r.Off())
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

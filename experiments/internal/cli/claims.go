@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,10 @@ baseline.
 
 A verdict is by where the interval of the effect lies: holds, fails, inconclusive,
 or not measurable here. Where rigs of one provenance disagree it is inconclusive:
-the claim rests on what the rigs assume.`,
+the claim rests on what the rigs assume.
+
+Calibrations that were made with latlab calibrate CASE --compare are shown at the
+end: predicted against measured, with the residuals.`,
 		Example: `  latlab claims rawblock
   latlab claims --markdown`,
 		Args: cobra.MatchAll(func(cmd *cobra.Command, args []string) error {
@@ -61,9 +65,12 @@ the claim rests on what the rigs assume.`,
 			case asJSON:
 				return claims.WriteJSON(e.out, entries)
 			case markdown:
-				return claims.WriteMarkdown(e.out, entries)
+				return errors.Join(claims.WriteMarkdown(e.out, entries), claims.WritePredictionsMarkdown(e.out, found.Predictions, name))
 			}
-			return claims.WriteText(e.out, entries)
+			if err := claims.WriteText(e.out, entries); err != nil {
+				return err
+			}
+			return claims.WritePredictions(e.out, found.Predictions, name)
 		},
 	}
 	cmd.Flags().StringSliceVar(&from, "from", []string{"results", "experiments/reference"}, "folders with result files; the models' committed ones are in a clone")
