@@ -277,8 +277,23 @@ func fidelities(file string, runs []results.Stored) ([]page.Fidelity, error) {
 }
 
 // writeWhole puts the page in place at once: a page that is open in a browser is
-// never half a page.
+// never half a page. A link keeps its name, and what is no regular file, such as a
+// pipe or /dev/null, is written to.
 func writeWhole(out string, p interface{ Write(io.Writer) error }) (size int64, err error) {
+	if to, err := filepath.EvalSymlinks(out); err == nil {
+		out = to
+	}
+	switch info, err := os.Stat(out); {
+	case err != nil: // nothing is there yet, or the file that is made says why not
+	case info.IsDir():
+		return 0, fmt.Errorf("%s is a folder; name a file in it with --out", out)
+	case !info.Mode().IsRegular():
+		f, err := os.OpenFile(out, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		return 0, errors.Join(p.Write(f), f.Close())
+	}
 	f, err := os.CreateTemp(filepath.Dir(out), ".*.tmp")
 	if err != nil {
 		return 0, fmt.Errorf("no file can be made in folder %s: %w", filepath.Dir(out), err)

@@ -84,15 +84,19 @@ func rerun(ctx context.Context, e env, old results.Stored, out string) error {
 	set, err := runner.Run(ctx, runner.Config{
 		Seed: m.Seed, Blocks: max(1, m.Blocks), Min: m.Min, Budget: 24 * time.Hour, Host: h,
 	}, x, r, j.arms)
-	if err != nil {
+	if err != nil && !set.Measured() {
+		return stoppedOr(ctx, err)
+	}
+	// What was measured is written, whatever failed afterwards.
+	files, werr := write(out, set)
+	if err := errors.Join(err, werr); err != nil {
 		return err
 	}
-	files, err := write(out, set)
-	if err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil && set.Measured():
 		return stoppedBy(ctx, kept)
+	case ctx.Err() != nil:
+		return stoppedBy(ctx, nothing)
 	}
 	if why := set.Rows[0].Refused; why != nil {
 		return fmt.Errorf("%s on rig %s: %w: %w", x.Name, r.Name(), runner.ErrBaseline, why)

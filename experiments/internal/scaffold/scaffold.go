@@ -7,11 +7,13 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +31,7 @@ const (
 var good = regexp.MustCompile(`^[a-z][a-z0-9]{1,30}$`)
 
 // taken are names that Go or the workspace uses.
-var taken = []string{"common", "experiments", "tools", "docs", "internal", "testdata", "vendor", "main", "fake", "study", "lab", "bubble", "emu", "metrics", "results"}
+var taken = []string{"common", "experiments", "tools", "docs", "internal", "testdata", "vendor", "main", "fake", "study", "lab", "bubble", "emu", "metrics", "results", "context", "errors", "fmt", "testing", "time"}
 
 // Write makes the folder root/name with the case in it, and returns the files'
 // paths in their order. Nothing is overwritten. The error wraps ErrName, or
@@ -38,10 +40,8 @@ func Write(root, name string) ([]string, error) {
 	if !good.MatchString(name) {
 		return nil, fmt.Errorf("%w: %q; take lower-case letters and digits, a letter first", ErrName, name)
 	}
-	for _, t := range taken {
-		if name == t {
-			return nil, fmt.Errorf("%w: %q is in use; take another", ErrName, name)
-		}
+	if slices.Contains(taken, name) || token.IsKeyword(name) {
+		return nil, fmt.Errorf("%w: %q is in use; take another", ErrName, name)
 	}
 	dir := filepath.Join(root, name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -68,8 +68,8 @@ func Write(root, name string) ([]string, error) {
 		written = append(written, path.Join(name, rel))
 		return nil
 	})
-	if err != nil {
-		return written, fmt.Errorf("new case: %w", err)
+	if err != nil { // a full disk leaves no half of a case
+		return nil, fmt.Errorf("new case: %w", errors.Join(err, os.RemoveAll(dir)))
 	}
 	return written, nil
 }
