@@ -82,12 +82,12 @@ func (l Lazy) encode(dst []byte, p *as.BatchPolicy, keys []*as.Key, rows []int) 
 	return dst
 }
 
-// ask sends a request, and again if the network failed.
-func ask(ctx context.Context, p *as.BatchPolicy, node *as.Node, request []byte, in *inbox) *NodeError {
+// ask sends a part's request, and again if the network failed.
+func ask(ctx context.Context, p *as.BatchPolicy, of part, request []byte, in *inbox) *NodeError {
 	end := time.Now().Add(p.TotalTimeout)
 	for attempt := 1; ; attempt++ {
 		in.reset(in.again)
-		err := exchange(p, node, request, end, in)
+		err := exchange(p, of, request, end, in)
 		if err == nil {
 			return nil
 		}
@@ -97,7 +97,7 @@ func ask(ctx context.Context, p *as.BatchPolicy, node *as.Node, request []byte, 
 			if errors.As(err, &ne) {
 				return ne
 			}
-			return nodeErrorOf(node, err)
+			return nodeErrorOf(of.node, err)
 		}
 	}
 }
@@ -110,9 +110,10 @@ func nodeErrorOf(node *as.Node, err error) *NodeError {
 	return &NodeError{Node: node.GetName(), Code: types.PARSE_ERROR, Err: err}
 }
 
-// exchange sends a request over one of the node's connections and receives the
-// answer.
-func exchange(p *as.BatchPolicy, node *as.Node, request []byte, end time.Time, in *inbox) (err error) {
+// exchange sends a part's request over one of its node's connections and receives
+// the answer.
+func exchange(p *as.BatchPolicy, of part, request []byte, end time.Time, in *inbox) (err error) {
+	node := of.node
 	wait := p.TotalTimeout
 	if wait == 0 {
 		end = time.Time{}
@@ -136,11 +137,12 @@ func exchange(p *as.BatchPolicy, node *as.Node, request []byte, end time.Time, i
 	if _, aerr := conn.Write(request); aerr != nil {
 		return aerr
 	}
-	return receive(conn, node, in)
+	return receive(conn, node, in, len(of.rows))
 }
 
-// receive takes frames up to the last one, which holds no rows.
-func receive(conn *as.Connection, node *as.Node, in *inbox) error {
+// receive takes frames up to the last one, which holds no rows. The others hold
+// one of so many rows at least, so there can't be more of them.
+func receive(conn *as.Connection, node *as.Node, in *inbox, rows int) error {
 	var first [wire.FrameHeaderSize]byte
 	header := first[:]
 	if _, aerr := conn.Read(header, len(header)); aerr != nil {
@@ -151,8 +153,11 @@ func receive(conn *as.Connection, node *as.Node, in *inbox) error {
 		if err != nil {
 			return err
 		}
-		if t != wire.TypeMessage {
-			return fmt.Errorf("a frame of type %d where rows were expected", t)
+		switch {
+		case t != wire.TypeMessage || size < wire.HeaderSize:
+			return fmt.Errorf("a frame of type %d and %d bytes where rows were expected", t, size)
+		case len(in.frames) > rows:
+			return fmt.Errorf("more frames than the %d rows asked for", rows)
 		}
 		if size == wire.HeaderSize {
 			last, err := receiveShort(conn, node, in)

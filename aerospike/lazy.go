@@ -111,7 +111,7 @@ func (l Lazy) read(ctx context.Context, sp Span, keys []*as.Key, to sink, stage 
 		m = sp.Start()
 		w.out = l.encode(w.out[:0], p, keys, part.rows)
 		w.in.reset(stage == ToColumns) // rows point into their bytes
-		nerr := ask(ctx, p, part.node, w.out, &w.in)
+		nerr := ask(ctx, p, part, w.out, &w.in)
 		sp.End(IO, m)
 
 		m = sp.Start()

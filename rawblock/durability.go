@@ -188,7 +188,7 @@ func (s *Store) flush(ctx context.Context) error {
 	}
 	s.flushes.Add(1)
 	err := s.dev.Flush(ctx)
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) { // the device wasn't asked
 		return err
 	}
 	err = fmt.Errorf("%w: %w; close the store and open it again", ErrFlush, err)

@@ -128,3 +128,36 @@ func TestCancelledFlush(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// interrupted fails its flush, and its caller gives up at the same moment.
+type interrupted struct {
+	rawblock.Batcher
+	giveUp func()
+}
+
+func (d *interrupted) Flush(ctx context.Context) error {
+	if d.giveUp == nil {
+		return d.Batcher.Flush(ctx)
+	}
+	d.giveUp()
+	d.giveUp = nil
+	return errPlug
+}
+
+// A flush that failed counts as failed, whatever became of its caller's context.
+func TestFailedFlushOfACallerThatLeft(t *testing.T) {
+	d := &interrupted{Batcher: device(t, 20, rawblock.Split, true, "").(rawblock.Batcher)}
+	s := open(t, d, rawblock.Options{Durability: rawblock.Flushed, Strategy: rawblock.Batch})
+	keys, objects := some(0, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	d.giveUp = cancel
+	if _, err := s.PutMany(ctx, keys[:1], objects[:1]); !errors.Is(err, rawblock.ErrFlush) || !errors.Is(err, errPlug) {
+		t.Errorf("put: %v", err)
+	}
+	if _, err := s.PutMany(t.Context(), keys[1:], objects[1:]); !errors.Is(err, rawblock.ErrFlush) {
+		t.Errorf("put after a failed flush: %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, rawblock.ErrFlush) {
+		t.Errorf("close: %v", err)
+	}
+}

@@ -68,10 +68,18 @@ func (o Options) ensureDefaults() (Options, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return o, fmt.Errorf("options: %w", err)
 	}
-	if o.Payload < 0 || o.Payload > math.MaxUint32 || o.Workers < 1 || o.Slots < 0 || o.Chunk < 0 {
-		return o, fmt.Errorf("options: payload %d, workers %d, slots %d, chunk %d: none may be negative, and a payload at most %d", o.Payload, o.Workers, o.Slots, o.Chunk, math.MaxUint32)
+	if o.Workers < 1 || o.Chunk < 0 {
+		return o, fmt.Errorf("options: workers %d, chunk %d: neither may be negative", o.Workers, o.Chunk)
 	}
-	return o, nil
+	return o, o.checkSizes()
+}
+
+// checkSizes refuses what no superblock can say.
+func (o Options) checkSizes() error {
+	if o.Payload < 0 || o.Payload > math.MaxUint32 || o.Slots < 0 {
+		return fmt.Errorf("options: payload %d, slots %d: neither may be negative, and a payload at most %d", o.Payload, o.Slots, math.MaxUint32)
+	}
+	return nil
 }
 
 // resolve finds a toggle's level: option, environment, baseline. An option that
@@ -85,6 +93,9 @@ func resolve[T ~string](t *metrics.Toggle[T], option T) (T, error) {
 
 // plan is the superblock that Format would write.
 func plan(dev Device, o Options) (superblock, error) {
+	if err := o.checkSizes(); err != nil {
+		return superblock{}, err
+	}
 	if o.Payload == 0 {
 		o.Payload = 4096
 	}

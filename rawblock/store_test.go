@@ -634,3 +634,13 @@ func TestDeviceIsToldOfMemory(t *testing.T) {
 		t.Errorf("%d regions, %d writes from elsewhere, closed %v", len(r.regions), r.strange, r.closed)
 	}
 }
+
+// Format refuses what Open would, before it writes.
+func TestFormatRefuses(t *testing.T) {
+	for _, o := range []rawblock.Options{{Payload: -1}, {Payload: -5000}, {Slots: -1}, {Layout: "magic"}} {
+		d := &counting{Batcher: device(t, 4, rawblock.Split, true, "").(rawblock.Batcher)}
+		if err := rawblock.Format(t.Context(), d, o); err == nil || d.singles+d.calls != 0 {
+			t.Errorf("%+v: %v, %d writes", o, err, d.singles+d.calls)
+		}
+	}
+}

@@ -47,6 +47,10 @@ func (s *session) serveBatch(f wire.Field) time.Time {
 			}
 			due = due.Add(slow)
 		}
+		if len(s.reply)+len(ans.bins.Data) > maxReply {
+			s.one(wire.Header{Info3: wire.Last, Result: wire.TooBig})
+			return due
+		}
 		if used := len(s.reply) - start - wire.FrameHeaderSize; used > 0 && used+wire.HeaderSize+len(ans.bins.Data) > c.cfg.Block {
 			wire.PatchFrame(s.reply[start:], wire.TypeMessage)
 			start = len(s.reply)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"latlab.example/aerospike/wire"
+	"latlab.example/common/emu"
 )
 
 const partitions = 4096
@@ -37,6 +38,8 @@ type node struct {
 	index   int
 	ops     map[string]string // an operation's name at this node, for faults
 
+	changing sync.Mutex // held to listen and to leave, until it is done; taken before mu
+
 	mu       sync.Mutex
 	addr     string            // guarded by mu
 	name     string            // guarded by mu
@@ -61,23 +64,26 @@ func New(cfg Config) (*Cluster, error) {
 	}
 	c := &Cluster{cfg: cfg, generation: 1, unavailable: map[int]bool{}}
 	c.store.init(cfg.Namespaces)
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	// All nodes are there before the first answers: it tells of the others.
 	for i := range cfg.Nodes {
 		n := &node{cluster: c, index: i, addr: cfg.Addr, name: fmt.Sprintf("FAKE%04X", i), ops: map[string]string{}, busy: make([]time.Time, cfg.Workers)}
 		if i > 0 {
 			host, _, err := net.SplitHostPort(cfg.Addr)
 			if err != nil {
-				return nil, errors.Join(fmt.Errorf("fake: address of node 0: %w", err), c.Close())
+				return nil, fmt.Errorf("fake: address of node 0: %w", err)
 			}
 			n.addr = net.JoinHostPort(host, "0")
 		}
 		for _, op := range operations {
 			n.ops[op] = nodeOp(i, op)
 		}
+		c.nodes = append(c.nodes, n)
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	for _, n := range c.nodes {
 		if err := n.listen(); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
-		c.nodes = append(c.nodes, n)
 	}
 	return c, nil
 }
@@ -132,7 +138,8 @@ func (c *Cluster) Leave(i int) error {
 	return err
 }
 
-// Return brings node i back at its old address.
+// Return brings node i back at its old address. The error wraps net.ErrClosed
+// after Close.
 func (c *Cluster) Return(i int) error {
 	if err := c.nodes[i].listen(); err != nil {
 		return err
@@ -204,8 +211,13 @@ func (n *node) called() string {
 }
 
 func (n *node) listen() error {
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.cluster.ctx.Err() != nil {
+		return fmt.Errorf("fake: node %d: %w: the cluster is; make another", n.index, net.ErrClosed)
+	}
 	if n.listener != nil {
 		return nil
 	}
@@ -220,6 +232,8 @@ func (n *node) listen() error {
 }
 
 func (n *node) leave() error {
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	n.mu.Lock()
 	l := n.listener
 	n.listener = nil
@@ -235,12 +249,21 @@ func (n *node) leave() error {
 	return err
 }
 
+// acceptPause is how long a node waits after it couldn't accept a connection, as
+// when the process has no descriptor left.
+const acceptPause = 5 * time.Millisecond
+
 func (n *node) accept(l net.Listener) {
 	defer n.running.Done()
 	for {
 		conn, err := l.Accept()
-		if err != nil {
-			return // the listener was closed
+		if errors.Is(err, net.ErrClosed) {
+			return
+		} else if err != nil {
+			if emu.Wait(n.cluster.ctx, emu.Sleep, acceptPause) != nil {
+				return
+			}
+			continue
 		}
 		n.mu.Lock()
 		if n.listener != l {

@@ -14,8 +14,21 @@ type Bin struct {
 	Value any // what wire.AppendValue takes
 }
 
-// ErrNamespace occurs when a cluster has no namespace of that name.
-var ErrNamespace = errors.New("no such namespace")
+// Errors of Put. They come wrapped with the name.
+var (
+	// ErrNamespace occurs when a cluster has no namespace of that name.
+	ErrNamespace = errors.New("no such namespace")
+	// ErrBinName occurs when a bin's name has more than 15 bytes.
+	ErrBinName = errors.New("a bin's name has up to 15 bytes")
+)
+
+// Bounds, so that a client can't fill memory with what a small request asks for
+// over and over. What is beyond is answered with wire.TooBig.
+const (
+	maxName  = 15        // bytes, of a bin; a server's
+	maxBins  = 1<<15 - 1 // of a record; a server's
+	maxReply = 64 << 20  // bytes, of a request's whole reply
+)
 
 type id struct {
 	namespace int
@@ -54,9 +67,12 @@ func (s *store) load(namespace string, d wire.Digest, bins []Bin) error {
 		if b.Value == nil {
 			continue
 		}
+		if len(b.Name) > maxName {
+			return fmt.Errorf("fake: bin %q: %w", b.Name, ErrBinName)
+		}
 		p, value, err := wire.AppendValue(nil, b.Value)
-		if err != nil || len(b.Name) > 15 {
-			return fmt.Errorf("fake: bin %q (a name has up to 15 bytes): %w", b.Name, err)
+		if err != nil {
+			return fmt.Errorf("fake: bin %q: %w", b.Name, err)
 		}
 		r.bins = r.bins.Append(wire.Op{Do: wire.OpRead, Type: p, Name: []byte(b.Name), Value: value})
 	}
@@ -123,6 +139,8 @@ func results(a *ask, r *record, scratch *[]byte) (wire.Ops, uint8) {
 	ops := a.ops
 	for o, ok := ops.Next(); ok; o, ok = ops.Next() {
 		switch {
+		case len(*scratch) > maxReply:
+			return wire.Ops{}, wire.TooBig
 		case o.Do == wire.OpRead && len(o.Name) == 0:
 			if a.info1&wire.GetAll != 0 {
 				*scratch, count = append(*scratch, r.bins.Data...), count+r.bins.Count
@@ -165,7 +183,9 @@ func (s *store) write(a *ask, scratch *[]byte) answer {
 	for o, ok := ops.Next(); ok; o, ok = ops.Next() {
 		switch o.Do {
 		case wire.OpWrite:
-			next.bins = set(next.bins, o)
+			if next.bins = set(next.bins, o); next.bins.Count > maxBins {
+				return answer{code: wire.TooBig}
+			}
 		case opDelete:
 			del = true
 		}
@@ -184,6 +204,10 @@ func (s *store) write(a *ask, scratch *[]byte) answer {
 
 // set is bins with one written; writing null takes it away.
 func set(bins wire.Ops, w wire.Op) (out wire.Ops) {
+	if _, there := bins.Find(string(w.Name)); !there && w.Type != wire.Null {
+		w.Do = wire.OpRead
+		return bins.Append(w)
+	}
 	for o, ok := bins.Next(); ok; o, ok = bins.Next() {
 		if string(o.Name) != string(w.Name) {
 			out = out.Append(o)

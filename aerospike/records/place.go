@@ -73,14 +73,20 @@ func (p Place) Hold(client *as.Client) error {
 	return nil
 }
 
-// Release deletes the records when their last holder lets go of them.
+// Release deletes the records when their last holder lets go of them. If nobody
+// in this process holds them it does nothing.
 func (p Place) Release(client *as.Client) error {
 	written.Lock()
 	defer written.Unlock()
-	if written.holders[p]--; written.holders[p] > 0 {
+	switch written.holders[p] {
+	case 0:
 		return nil
+	case 1:
+		delete(written.holders, p)
+		return p.remove(client)
 	}
-	return p.remove(client)
+	written.holders[p]--
+	return nil
 }
 
 // remove deletes what Hold wrote, and nothing else.

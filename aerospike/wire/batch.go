@@ -8,7 +8,6 @@ import (
 // Flags of a batch.
 const (
 	Inline         = 1 // serve the rows one after the other, on the thread that read the request
-	InlineSSD      = 2
 	RespondAllKeys = 4 // go on after a row that fails
 )
 

@@ -11,7 +11,6 @@ const (
 	GetAll     = 0x02 // Info1: all bins
 	BatchBit   = 0x08 // Info1
 	NoBinData  = 0x20 // Info1: only whether the record exists
-	Compress   = 0x80 // Info1: the reply may be compressed
 	Write      = 0x01 // Info2
 	Delete     = 0x02 // Info2, with Write
 	Generation = 0x04 // Info2: only if the generation is the one given
@@ -33,6 +32,7 @@ const (
 	KeyExists         = 5
 	Timeout           = 9
 	UnavailableNow    = 11 // the partition is moving
+	TooBig            = 13 // the record; here a reply, too
 	InvalidNamespace  = 20
 	NotSupportedHere  = 25 // compression, in a server's Community Edition
 	UnsupportedAction = 16
@@ -89,7 +89,6 @@ const (
 	FieldDigest    FieldType = 4
 	FieldBatch     FieldType = 41 // rows with all attributes
 	FieldBatchGet  FieldType = 42 // rows that only read
-	FieldFilter    FieldType = 43
 )
 
 // Field is a named part of a request.

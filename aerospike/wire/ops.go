@@ -16,10 +16,8 @@ type Op struct {
 	Value []byte // the particle's bytes
 }
 
-// MaxBinName is the longest bin name that an Op can carry, in bytes.
-const MaxBinName = 255
-
-// AppendOp appends the operation. Its name must have at most [MaxBinName] bytes.
+// AppendOp appends the operation. Its name must have at most 255 bytes; servers
+// take fewer.
 func AppendOp(dst []byte, o Op) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(4+len(o.Name)+len(o.Value)))
 	dst = append(dst, o.Do, byte(o.Type), 0, byte(len(o.Name)))

@@ -80,6 +80,9 @@ func (e Experiment) BenchmarkName() string {
 // that the text doesn't name are at their baseline. The error wraps ErrFactor or
 // ErrLevel.
 func (e Experiment) ParseArm(r Rig, text string) (Arm, error) {
+	if text == "" && len(e.factors(r)) == 0 {
+		return Arm{}, nil
+	}
 	set := make(map[string][]string)
 	for part := range strings.SplitSeq(text, "/") {
 		name, label, ok := strings.Cut(part, "=")

@@ -492,3 +492,15 @@ type nothing struct{}
 
 func (nothing) Trial(context.Context, *lab.Trial) error { return nil }
 func (nothing) Close() error                            { return nil }
+
+// An experiment without factors has one arm, whose text is empty.
+func TestParseArmWithoutFactors(t *testing.T) {
+	e := lab.Experiment{Name: "toy/one", Rigs: []lab.Rig{lab.Virtual("model", []string{"constant service"}, open)}}
+	arms, err := e.Arms(e.Rigs[0], lab.Selection{})
+	if err != nil || len(arms) != 1 {
+		t.Fatalf("%d arms, %v", len(arms), err)
+	}
+	if a, err := e.ParseArm(e.Rigs[0], arms[0].String()); err != nil || a.String() != arms[0].String() {
+		t.Errorf("%q is read as %q, %v", arms[0], a, err)
+	}
+}

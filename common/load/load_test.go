@@ -203,6 +203,15 @@ func TestStops(t *testing.T) {
 			}
 		})
 	})
+	t.Run("grace without end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			o := load.Options{Grace: math.MaxInt64}
+			rep := closed(t, load.Closed{Users: load.Hold(1, time.Second), Options: o}, takes(2*time.Second))
+			if rep.Success != 1 || rep.Cancelled != 0 {
+				t.Errorf("%d successes, %d cancelled", rep.Success, rep.Cancelled)
+			}
+		})
+	})
 	// The server hangs: the grace ends the run, and the hang is counted.
 	t.Run("grace", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -35,7 +35,7 @@ func (r *run) limit(d time.Duration) {
 	if grace == 0 {
 		grace = defaultGrace
 	}
-	r.late = time.AfterFunc(d+grace, r.cancel)
+	r.late = time.AfterFunc(d+min(grace, forever-d), r.cancel)
 }
 
 // finish waits for all requests and closes the books. stopped is what the load

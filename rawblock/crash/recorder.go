@@ -231,12 +231,17 @@ func (r *Recorder) submit(ws []rawblock.IO) (at int, hook func(), err error) {
 		}
 	}
 	e := Event{Kind: Submit, Writes: make([]Write, len(ws))}
+	var marked []int64
 	for i, w := range ws {
 		for b := w.Off; b < w.Off+int64(len(w.Buf)); b += int64(r.block) {
 			if by, ok := r.busy[b]; ok {
+				for _, b := range marked {
+					delete(r.busy, b)
+				}
 				return 0, nil, fmt.Errorf("crash: write %d bytes at %d: %w: with event %d", len(w.Buf), w.Off, ErrOverlap, by)
 			}
 			r.busy[b] = at
+			marked = append(marked, b)
 		}
 		e.Writes[i] = Write{Off: w.Off, Data: bytes.Clone(w.Buf)}
 	}
@@ -286,7 +291,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 
 func (r *Recorder) check(p []byte, off int64) error {
 	block := int64(r.block)
-	if off < 0 || off+int64(len(p)) > int64(len(r.base)) || off%block != 0 || int64(len(p))%block != 0 || len(p) == 0 {
+	if off < 0 || off > int64(len(r.base))-int64(len(p)) || off%block != 0 || int64(len(p))%block != 0 || len(p) == 0 {
 		return fmt.Errorf("crash: %d bytes at %d: not whole blocks of %d within %d bytes", len(p), off, block, len(r.base))
 	}
 	return nil

@@ -207,3 +207,22 @@ func TestBadRequests(t *testing.T) {
 		t.Error("half a block: no error")
 	}
 }
+
+// A submission that overlaps another leaves nothing of its own under way.
+func TestOverlapIsRefusedAsAWhole(t *testing.T) {
+	r := device(t, 4, "")
+	r.Hook(func() {
+		if err := r.WriteBatch(t.Context(), []rawblock.IO{write(2, 1, 1), write(1, 1, 1)}, nil); !errors.Is(err, crash.ErrOverlap) {
+			t.Errorf("a write to a busy block: %v", err)
+		}
+	})
+	if err := r.Write(t.Context(), write(1, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(t.Context(), write(2, 1, 1)); err != nil {
+		t.Errorf("a write to a block that nobody writes: %v", err)
+	}
+	if err := r.Write(t.Context(), rawblock.IO{Off: 1<<63 - block, Buf: make([]byte, block)}); err == nil {
+		t.Error("a write beyond the end is no error")
+	}
+}

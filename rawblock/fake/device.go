@@ -181,8 +181,8 @@ func (d *Device) move(op string, x rawblock.IO) (late time.Duration, err error) 
 
 func (d *Device) check(what string, p []byte, off int64) error {
 	block := int64(d.cfg.Block)
-	if off < 0 || off+int64(len(p)) > d.cfg.Size {
-		return fmt.Errorf("fake: %s %d bytes at %d: beyond the end of %d bytes", what, len(p), off, d.cfg.Size)
+	if off < 0 || off > d.cfg.Size-int64(len(p)) {
+		return fmt.Errorf("fake: %s %d bytes at %d: %w: %d bytes", what, len(p), off, rawblock.ErrRange, d.cfg.Size)
 	}
 	if off%block != 0 || int64(len(p))%block != 0 || len(p) == 0 {
 		return fmt.Errorf("fake: %s %d bytes at %d: %w %d", what, len(p), off, ErrUnaligned, block)

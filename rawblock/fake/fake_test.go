@@ -227,7 +227,7 @@ func TestBadRequestsAndConfigs(t *testing.T) {
 		off int64
 		n   int
 		is  error
-	}{{1, block, fake.ErrUnaligned}, {0, block - 1, fake.ErrUnaligned}, {0, 0, fake.ErrUnaligned}, {64 * block, block, nil}, {-block, block, nil}} {
+	}{{1, block, fake.ErrUnaligned}, {0, block - 1, fake.ErrUnaligned}, {0, 0, fake.ErrUnaligned}, {64 * block, block, rawblock.ErrRange}, {-block, block, rawblock.ErrRange}, {1<<63 - block, block, rawblock.ErrRange}} {
 		err := d.Write(t.Context(), rawblock.IO{Off: test.off, Buf: make([]byte, test.n)})
 		if err == nil || test.is != nil && !errors.Is(err, test.is) {
 			t.Errorf("write %d at %d: %v", test.n, test.off, err)

@@ -121,7 +121,7 @@ func (m *medium) judge(op string, n int) (o outcome, late time.Duration) {
 }
 
 func (m *medium) read(ctx context.Context, dst []byte, off int64) (int, error) {
-	n := int(max(0, min(int64(len(dst)), int64(len(m.data))-off)))
+	n, off := m.within(len(dst), off)
 	return m.serve(ctx, opRead, &m.reads, off, n, func(moved int) {
 		m.mu.RLock()
 		defer m.mu.RUnlock()
@@ -130,7 +130,7 @@ func (m *medium) read(ctx context.Context, dst []byte, off int64) (int, error) {
 }
 
 func (m *medium) write(ctx context.Context, src []byte, off int64) (int, error) {
-	n := int(max(0, min(int64(len(src)), int64(len(m.data))-off)))
+	n, off := m.within(len(src), off)
 	return m.serve(ctx, opWrite, &m.writes, off, n, func(moved int) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -139,6 +139,12 @@ func (m *medium) write(ctx context.Context, src []byte, off int64) (int, error) 
 		}
 		copy(m.data[off:], src[:moved])
 	})
+}
+
+// within cuts a request of n bytes at the medium's end, which it may begin beyond.
+func (m *medium) within(n int, off int64) (int, int64) {
+	off = min(off, int64(len(m.data)))
+	return int(min(int64(n), int64(len(m.data))-off)), off
 }
 
 // keep saves the blocks of a range that weren't written since the last flush. It

@@ -125,3 +125,19 @@ func TestStoreOnTheDisk(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With direct I/O the kernel passes on requests that begin beyond the file's end.
+func TestBeyondTheEnd(t *testing.T) {
+	m := newTestMedium(t, Config{Latency: emu.Constant(0), PowerCuts: true})
+	for _, off := range []int64{64 * block, 65 * block, 1 << 62} {
+		if n, err := m.read(t.Context(), blocks(1, 1), off); n != 0 || err != nil {
+			t.Errorf("read at %d: %d bytes, %v", off, n, err)
+		}
+		if n, err := m.write(t.Context(), blocks(1, 1), off); n != 0 || err != nil {
+			t.Errorf("write at %d: %d bytes, %v", off, n, err)
+		}
+	}
+	if lost := m.powerCut(); lost != 0 {
+		t.Errorf("%d blocks were changed", lost)
+	}
+}

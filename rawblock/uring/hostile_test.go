@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -32,6 +33,7 @@ type hostile struct {
 	submit   func() error                             // instead of a submission, unless nil
 	wait     func() error                             // instead of a wait, unless nil
 	most     func() int                               // completions shown at once
+	register func() error                             // instead of registering memory, unless nil
 	freed    int
 }
 
@@ -101,6 +103,15 @@ func (h *hostile) PeekBatchCQE(cqes []*giouring.CompletionQueueEvent) uint32 {
 		}
 	}
 	return n
+}
+
+func (h *hostile) RegisterBuffersUpdateTag(at uint32, iovecs []syscall.Iovec, tags *uint64, n uint32) (uint, error) {
+	if h.register != nil {
+		if err := h.register(); err != nil {
+			return 0, err
+		}
+	}
+	return h.Ring.RegisterBuffersUpdateTag(at, iovecs, tags, n)
 }
 
 func (h *hostile) QueueExit() { h.freed++; h.Ring.QueueExit() }
@@ -550,4 +561,28 @@ func TestWaitForARing(t *testing.T) {
 	}
 	p.give(r)
 	<-closed
+}
+
+// Memory that the kernel refused is its owner's again: the device doesn't ask for
+// it a second time, nor takes other memory at that place for it.
+func TestRefusedMemoryIsForgotten(t *testing.T) {
+	h := &hostile{}
+	d := hostileDevice(t, 1<<20, 8, h)
+	d.registered = true
+	short := errors.New("no locked memory")
+	mem := pages(t, 2*4096)
+	h.register = func() error { return short }
+	if err := d.Register(mem[:4096]); !errors.Is(err, short) {
+		t.Errorf("register: %v, want %v", err, short)
+	}
+	if err := d.WriteBatch(t.Context(), writes(t, d, 4), nil); err != nil {
+		t.Errorf("batch after it: %v", err)
+	}
+	h.register = nil
+	if err := d.Register(mem[4096:]); err != nil {
+		t.Error(err)
+	}
+	if n := len(d.regions); n != 1 {
+		t.Errorf("%d regions, want the one that was taken", n)
+	}
 }

@@ -33,8 +33,10 @@ type Device struct {
 	batches, singles *pool
 	registered       bool
 
+	registering sync.Mutex // held by Register; taken before mu
+
 	mu      sync.Mutex
-	regions []region // guarded by mu; only ever grows
+	regions []region // guarded by mu; only ever grows, with registering held
 }
 
 var (
@@ -150,21 +152,35 @@ func (d *Device) Register(mem []byte) error {
 		return nil
 	}
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
-	d.mu.Lock()
-	if len(d.regions) == maxRegions {
-		d.mu.Unlock()
+	d.registering.Lock()
+	defer d.registering.Unlock()
+	known := d.known()
+	if len(known) == maxRegions {
 		return fmt.Errorf("io_uring: register %d bytes: %w: there are %d regions already; register fewer, larger ones", len(mem), syscall.ENOSPC, maxRegions)
 	}
-	d.regions = append(d.regions, region{from: from, to: from + uintptr(len(mem))})
-	d.mu.Unlock()
-	// Rings learn of it when they are next borrowed. The first one does now, so
-	// that what the kernel refuses shows here.
+	// One ring takes it now, so that what the kernel refuses shows here and is
+	// forgotten: its owner may unmap it. The others learn of it when they are next
+	// borrowed.
 	r, err := d.batches.take(context.Background())
 	if err != nil {
 		return err
 	}
 	defer d.batches.give(r)
-	return d.prepare(r)
+	regions := append(known[:len(known):len(known)], region{from: from, to: from + uintptr(len(mem))})
+	if err := r.register(regions); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.regions = regions
+	d.mu.Unlock()
+	return nil
+}
+
+// known are the regions so far.
+func (d *Device) known() []region {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.regions
 }
 
 // prepare tells a ring of the regions that it doesn't know yet.
@@ -172,8 +188,5 @@ func (d *Device) prepare(r *ring) error {
 	if !d.registered {
 		return nil
 	}
-	d.mu.Lock()
-	regions := d.regions
-	d.mu.Unlock()
-	return r.register(regions)
+	return r.register(d.known())
 }

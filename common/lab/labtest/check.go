@@ -320,14 +320,15 @@ func (c *checker) replay(r lab.Rig, a lab.Arm, first, again lab.Result) {
 	}
 }
 
-// serial runs every level of the first factor on one channel: it can't take
-// less than the writes and reads that reach it, one after the other. Rigs without the factors of
-// lab.Latency and lab.Channels have nothing to check.
+// serial runs every level of the first factor on one channel: it can't take less
+// than the writes and reads that reach it, one after the other. Rigs without the
+// factors of lab.Latency and lab.Channels have nothing to check.
 func (c *checker) serial(r lab.Rig) {
-	arms, err := c.e.Arms(r, lab.Selection{
-		Set:   map[string][]string{lab.Channels(1).Name(): {"1"}},
-		Cross: []string{c.e.Factors[0].Name()},
-	})
+	one := lab.Selection{Set: map[string][]string{lab.Channels(1).Name(): {"1"}}}
+	if len(c.e.Factors) > 0 {
+		one.Cross = []string{c.e.Factors[0].Name()}
+	}
+	arms, err := c.e.Arms(r, one)
 	if err != nil {
 		return
 	}

@@ -100,3 +100,12 @@ func TestRequireFailsWhatMustNotBeSkipped(t *testing.T) {
 func BenchmarkModelledToy(b *testing.B) {
 	labtest.Bench(b, toy(faults{}), lab.Modelled, lab.Selection{})
 }
+
+// An experiment without factors has nothing to choose, and is checked all the same.
+func TestWithoutFactors(t *testing.T) {
+	e := toy(faults{})
+	e.Factors, e.Rule = nil, lab.Rule{}
+	if report := labtest.Faults(t.Context(), e); len(report.Faults) > 0 {
+		t.Errorf("found %v", report.Faults)
+	}
+}
