@@ -25,8 +25,8 @@ func (f runFlags) checkVary() error {
 		return usagef("--until-flip: say what to vary, with --sweep parameter=a..b")
 	case f.tornado && f.sweep != "":
 		return usagef("--tornado varies every parameter, --sweep one; choose")
-	case f.varies() && (f.given("out") || f.given("precision")):
-		return usagef("--out and --precision: with --sweep and --tornado nothing is written, and the number of blocks is fixed; leave them out")
+	case f.varies() && f.given("precision"):
+		return usagef("--precision: with --sweep and --tornado the number of blocks is fixed; leave it out")
 	}
 	return nil
 }
