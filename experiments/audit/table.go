@@ -73,18 +73,18 @@ type Source struct {
 // name:line:column; other errors are the reader's.
 func Read(sources ...Source) (*Table, error) {
 	t := &Table{byID: make(map[string]*Figure), slots: make(map[slot]*Figure)}
-	var todo []pending
+	var unresolved []pending
 	for _, s := range sources {
 		more, err := t.read(s)
 		if err != nil {
 			return nil, err
 		}
-		todo = append(todo, more...)
+		unresolved = append(unresolved, more...)
 	}
 	if len(t.Figures) == 0 {
 		return nil, fmt.Errorf("%s: %w: it has no row", sources[0].Name, ErrTable)
 	}
-	for _, p := range todo {
+	for _, p := range unresolved {
 		if err := t.resolve(p); err != nil {
 			return nil, err
 		}
@@ -155,11 +155,11 @@ func (t *Table) read(s Source) ([]pending, error) {
 			return nil, place{s.Name, 1, 1}.fail(0, fmt.Errorf("column %q is missing", name))
 		}
 	}
-	var todo []pending
+	var unresolved []pending
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return todo, nil
+			return unresolved, nil
 		} else if err != nil {
 			return nil, csvError(s.Name, err)
 		}
@@ -186,7 +186,7 @@ func (t *Table) read(s Source) ([]pending, error) {
 		}
 		t.Figures = append(t.Figures, p.fig)
 		t.byID[p.fig.ID] = p.fig
-		todo = append(todo, p)
+		unresolved = append(unresolved, p)
 	}
 }
 

@@ -41,22 +41,22 @@ type Side struct {
 	Answers []Answer
 	Missing []string // rigs that would answer, and what to do about it
 
-	todo []todo
+	requests []request
 }
 
-// todo is rigs that one command would run.
-type todo struct {
+// request is rigs that one command would run.
+type request struct {
 	flags string
 	rigs  []string
 }
 
 func (s *Side) ask(rig, flags string) {
-	i := slices.IndexFunc(s.todo, func(t todo) bool { return t.flags == flags })
+	i := slices.IndexFunc(s.requests, func(t request) bool { return t.flags == flags })
 	if i < 0 {
-		i = len(s.todo)
-		s.todo = append(s.todo, todo{flags: flags})
+		i = len(s.requests)
+		s.requests = append(s.requests, request{flags: flags})
 	}
-	s.todo[i].rigs = append(s.todo[i].rigs, rig)
+	s.requests[i].rigs = append(s.requests[i].rigs, rig)
 }
 
 func (s Side) word() string {
@@ -136,7 +136,7 @@ func answer(ctx context.Context, c Claim, experiments registry.List, r Results) 
 		own.ask(rig.Name(), ask.flags())
 	}
 	for _, s := range []*Side{&modelled, &measured} {
-		for _, a := range s.todo {
+		for _, a := range s.requests {
 			s.Missing = append(s.Missing, fmt.Sprintf("%s: latlab run %s --rig %s%s", noRun, e.Name, strings.Join(a.rigs, ","), a.flags))
 		}
 	}
